@@ -1,0 +1,54 @@
+# Two commands matter: `make run` and `make test`. Both need Python 3.11 or newer, nothing else.
+
+PYTHON ?= python3
+VENV ?= .venv
+LISTEN ?=
+CONFIG ?=
+BIN := $(VENV)/bin
+
+.PHONY: run test checks format docs tools clean help
+
+help:
+	@echo "make run                        run the demo: simulated clouds and the exporter"
+	@echo "make run CONFIG=my.yml          run the exporter on a configuration file"
+	@echo "make run LISTEN=127.0.0.1:PORT  listen elsewhere"
+	@echo "make test                       run every check and test"
+	@echo "make format                     format the code"
+	@echo "make docs                       write the generated parts of docs/ anew"
+
+run: $(VENV)/.installed
+	@exec $(BIN)/gpu-cluster-exporter \
+		$(if $(CONFIG),serve --config.file=$(CONFIG),demo) \
+		$(if $(LISTEN),--web.listen-address=$(LISTEN))
+
+test: $(VENV)/.installed-dev tools
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest -n 2 --dist worksteal --cov --cov-report=term --cov-fail-under=95
+
+format: $(VENV)/.installed-dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+docs: $(VENV)/.installed-dev
+	$(BIN)/python scripts/metrics_reference.py > docs/metrics.md
+
+# Tools that some tests need. Where they can't be installed, those tests say so and are skipped.
+tools:
+	@sh scripts/install-tools.sh
+
+$(VENV)/bin/python:
+	@sh scripts/make-venv.sh "$(PYTHON)" "$(VENV)"
+
+$(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/.installed-dev: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@ $(VENV)/.installed
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage*

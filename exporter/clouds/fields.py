@@ -1,0 +1,79 @@
+"""The kinds of fields that the clouds' answers have, each read leniently but exactly.
+
+A value is taken only if it is what its field says: a number in a text field, or a
+negative count, is no value. What does not fit raises, and the row is then read once more
+without that field (see `rows`).
+"""
+
+import re
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field, StringConstraints
+
+NOT_REPORTED = "NOT_REPORTED"
+"""The state of an object whose state is null, missing, blank or no text."""
+
+_MAX_STATE_LENGTH = 64
+_FIRST_SENSIBLE_YEAR = 2000
+_LAST_SENSIBLE_YEAR = 2200
+KOREA = timezone(timedelta(hours=9))
+_MAX_EXACT = 2**53
+
+
+def normal_state(text: str | None) -> str:
+    """Return a state as it stands in the label `state`."""
+    name = re.sub(r"[^A-Z0-9_]", "_", (text or "").strip().upper())
+    return name[:_MAX_STATE_LENGTH] or NOT_REPORTED
+
+
+def stripped_state(prefix: str, text: str | None) -> str:
+    """Return a state without the prefix that every state of its kind has."""
+    name = normal_state(text)
+    return name.removeprefix(prefix) or NOT_REPORTED
+
+
+def unix_time(value: object, zone: timezone) -> float | None:
+    """Return the Unix time of any spelling of the clouds', or None for a blank text.
+
+    `zone` holds where the text names none. Raises ValueError for what is no time, and for
+    one that nobody can mean, such as year 1.
+    """
+    if not isinstance(value, str):
+        raise ValueError("not a text")  # noqa: TRY004 - pydantic turns only this into a fault
+    if not value.strip():
+        return None
+    moment = datetime.fromisoformat(value.strip())
+    if not _FIRST_SENSIBLE_YEAR <= moment.year <= _LAST_SENSIBLE_YEAR:
+        raise ValueError("not a time that can be meant")
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=zone)
+    return moment.timestamp()
+
+
+def _utc_time(value: object) -> float | None:
+    return unix_time(value, UTC)
+
+
+def _korean_time(value: object) -> float | None:
+    return unix_time(value, KOREA)
+
+
+Id = Annotated[
+    str,
+    StringConstraints(strict=False, strip_whitespace=True, min_length=1),
+    Field(coerce_numbers_to_str=True),
+]
+"""What names an object: not blank; a number is its text."""
+
+Text = Annotated[str, Field(strict=False, coerce_numbers_to_str=True)]
+"""A text that a service may also give as a number."""
+
+Count = Annotated[int, Field(ge=0, le=_MAX_EXACT)]
+"""A number of things, exact as a float."""
+
+UtcTime = Annotated[float | None, BeforeValidator(_utc_time)]
+"""A point in time as Unix seconds, UTC where the text names no zone."""
+
+KoreanTime = Annotated[float | None, BeforeValidator(_korean_time)]
+"""A point in time as Unix seconds, UTC+9 where the text names no zone."""

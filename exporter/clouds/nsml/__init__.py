@@ -1,0 +1,1 @@
+"""NAVER Cloud, CLOVA NSML."""

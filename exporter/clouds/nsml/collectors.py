@@ -1,0 +1,191 @@
+"""The collectors of one account of CLOVA NSML."""
+
+import asyncio
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from typing import Any
+
+from exporter.clock import Clock
+from exporter.clouds.http import Caller
+from exporter.clouds.nsml import api, families
+from exporter.clouds.nsml.models import RunMembers, RunNode
+from exporter.clouds.nsml.runs import RunDirectory, RunEndings, RunKey
+from exporter.clouds.outcomes import Failure, NotFound
+from exporter.clouds.paging import Listing, PageSize
+from exporter.clouds.rows import Record
+from exporter.collectors import Collector, ListCollector, Pace
+from exporter.families import Table
+from exporter.snapshots import Sighting, TargetId
+
+
+@dataclass(slots=True)
+class RunCollector:
+    """The watched runs themselves."""
+
+    target: TargetId
+    pace: Pace
+    directory: RunDirectory
+    urgent: bool = True
+
+    @property
+    def tables(self) -> tuple[Table[Any], ...]:
+        """The one table."""
+        return (families.RUNS,)
+
+    async def poll(self, caller: Caller) -> Sighting:
+        """List the runs, and ask for those of the configuration that are not listed."""
+        watched = await self.directory.find(caller)
+        listing = watched.listing
+        return Sighting(
+            {families.RUNS.name: listing.records},
+            complete=watched.complete,
+            reported=listing.total,
+            nameless=listing.nameless,
+            duplicates=listing.duplicates,
+            settled=frozenset(watched.gone),
+        )
+
+
+@dataclass(slots=True)
+class RunNodes:
+    """The list of one run's nodes, and the records that were made of it."""
+
+    listed: api.PagedList[RunNode]
+    _known: dict[int, tuple[Record[RunNode], Record[RunNode]]] = field(default_factory=dict)
+
+    async def all(self, caller: Caller, run: RunKey) -> Listing[RunNode]:
+        """Return the run's nodes, under keys that tell them from those of other runs."""
+        whole = False
+        try:
+            listing = await self.listed.all(caller)
+            whole = listing.complete
+        finally:
+            self.listed.reader.end_poll(whole=whole)
+        known, self._known = self._known, {}
+        placed = [self._placed(record, run, known) for record in listing.records.values()]
+        listing.records = {record.key: record for record in placed}
+        return listing
+
+    def _placed(
+        self,
+        record: Record[RunNode],
+        run: RunKey,
+        known: dict[int, tuple[Record[RunNode], Record[RunNode]]],
+    ) -> Record[RunNode]:
+        """Return the record with its run's ids, the same one for the same row."""
+        pair = known.get(id(record))
+        if pair is None or pair[0] is not record:
+            item = record.item.model_copy(update={"project_id": run[0], "run_name": run[1]})
+            pair = (record, Record(item.key, item, record.invalid))
+        self._known[id(record)] = pair
+        return pair[1]
+
+
+@dataclass(slots=True)
+class _Found:
+    """What the calls for the runs' nodes have brought so far."""
+
+    nodes: dict[RunKey, Record[Any]] = field(default_factory=dict)
+    members: dict[RunKey, Record[Any]] = field(default_factory=dict)
+    settled: set[RunKey] = field(default_factory=set)
+    failures: list[Failure] = field(default_factory=list)
+    partial: bool = False
+    nameless: int = 0
+    duplicates: int = 0
+    reported: int | None = None
+
+    def add(self, run: RunKey, listing: Listing[RunNode]) -> None:
+        """Take in the nodes of a run."""
+        self.nodes |= listing.records
+        self.nameless += listing.nameless
+        self.duplicates += listing.duplicates
+        if not listing.complete:
+            self.partial = True
+            return
+        self.settled.add(run)
+        states = tuple(record.item.state_name for record in listing.records.values())
+        members = RunMembers(project_id=run[0], run_name=run[1], states=states)
+        self.members[run] = Record(run, members)
+
+
+@dataclass(slots=True)
+class RunNodeCollector:
+    """The nodes of every watched run, one list for each."""
+
+    target: TargetId
+    pace: Pace
+    directory: RunDirectory
+    size: PageSize
+    urgent: bool = True
+    _lists: dict[RunKey, RunNodes] = field(default_factory=dict)
+
+    @property
+    def tables(self) -> tuple[Table[Any], ...]:
+        """The nodes, and beside them the counts of each run's nodes."""
+        return (families.RUN_NODES, families.RUN_MEMBERS)
+
+    async def poll(self, caller: Caller) -> Sighting:
+        """Ask for the runs, then for the nodes of each."""
+        watched = await self.directory.find(caller)
+        runs = list(watched.listing.records)
+        caller.announce(2 * len(runs))
+        found = _Found(partial=not watched.complete, settled=set(watched.gone))
+        await asyncio.gather(*(self._nodes_of(run, caller, found) for run in runs))
+        if watched.complete:
+            self._lists = {run: self._lists[run] for run in runs}
+        if runs and len(found.failures) == len(runs):
+            raise found.failures[0]
+        return Sighting(
+            {families.RUN_NODES.name: found.nodes, families.RUN_MEMBERS.name: found.members},
+            complete=not found.partial and not found.failures,
+            reported=found.reported,
+            nameless=found.nameless,
+            duplicates=found.duplicates,
+            settled=frozenset(found.settled),
+        )
+
+    async def _nodes_of(self, run: RunKey, caller: Caller, found: _Found) -> None:
+        nodes = self._lists.setdefault(run, RunNodes(api.run_nodes(run[0], run[1], self.size)))
+        try:
+            listing = await nodes.all(caller, run)
+        except NotFound:
+            listing = Listing()
+        except Failure as failure:
+            found.failures.append(failure)
+            return
+        found.add(run, listing)
+
+
+def collectors(  # noqa: PLR0913 - what an account is made of
+    names: tuple[str, ...],
+    *,
+    account: str,
+    pace: Pace,
+    page_size: int,
+    discover: bool,
+    projects: Collection[str],
+    configured: Collection[RunKey],
+    terminal_states: Collection[str],
+    retention: float,
+    clock: Clock,
+) -> list[Collector]:
+    """Return the collectors of these names for one account."""
+    endings = RunEndings(frozenset(terminal_states), retention, clock)
+
+    def target(name: str) -> TargetId:
+        return TargetId("nsml", account, "", "", name)
+
+    def directory() -> RunDirectory:
+        runs = api.runs(page_size)
+        return RunDirectory(runs, discover, frozenset(projects), configured, endings)
+
+    makers: dict[str, Callable[[], Collector]] = {
+        "projects": lambda: ListCollector(
+            target("projects"), families.PROJECTS, pace, api.projects(page_size)
+        ),
+        "runs": lambda: RunCollector(target("runs"), pace, directory()),
+        "run_nodes": lambda: RunNodeCollector(
+            target("run_nodes"), pace, directory(), PageSize(page_size)
+        ),
+    }
+    return [makers[name]() for name in names]

@@ -1,0 +1,133 @@
+"""The ways a call to a cloud can fail, as classes.
+
+The class decides what follows: the reason label it is counted under, and whether the
+same request may be sent again within the poll. Every failure of a call is raised as one
+of these, so that nothing above this layer reads a status code.
+"""
+
+from typing import ClassVar
+
+
+class Failure(Exception):  # noqa: N818 - a way to end, which is not always an error
+    """A call, or a whole poll, that did not give its answer.
+
+    `wait` is the time in seconds that the server asked for before the next request, and
+    `request_id` what its support asks for.
+    """
+
+    reason: ClassVar[str]
+    retried: ClassVar[bool] = False
+
+    def __init__(self, message: str, *, wait: float | None = None, request_id: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.wait = wait
+        self.request_id = request_id
+
+
+class AuthFailed(Failure):
+    """The credentials or the signature were refused."""
+
+    reason = "auth"
+
+
+class Forbidden(Failure):
+    """The credentials are good but lack a permission or a subscription."""
+
+    reason = "forbidden"
+
+
+class NotFound(Failure):
+    """There is no such thing: of a listed object's children, evidence that it is gone."""
+
+    reason = "not_found"
+
+
+class RateLimited(Failure):
+    """Too many requests."""
+
+    reason = "rate_limited"
+    retried = True
+
+
+class TimedOut(Failure):
+    """A request or a whole poll took longer than it may."""
+
+    reason = "timeout"
+    retried = True
+
+
+class ConnectionFailed(Failure):
+    """The server, or the proxy before it, could not be reached or hung up."""
+
+    reason = "connection"
+    retried = True
+
+
+class TlsFailed(Failure):
+    """The server's certificate was not trusted, or the handshake failed."""
+
+    reason = "tls"
+
+
+class BadRequest(Failure):
+    """The server refused the request as such."""
+
+    reason = "bad_request"
+
+    def __init__(
+        self, message: str, *, status: int, wait: float | None = None, request_id: str = ""
+    ) -> None:
+        super().__init__(message, wait=wait, request_id=request_id)
+        self.status = status
+
+
+class ServerError(Failure):
+    """The server failed."""
+
+    reason = "server_error"
+    retried = True
+
+
+class BadResponse(Failure):
+    """An answer that is not the documented one."""
+
+    reason = "bad_response"
+
+
+class Truncated(BadResponse):
+    """An answer that ended too early; the next one may be whole."""
+
+    retried = True
+
+
+class Partial(Failure):
+    """A poll that saw some of what it asked for."""
+
+    reason = "partial"
+
+
+class InternalError(Failure):
+    """A defect of the exporter itself."""
+
+    reason = "internal"
+
+
+REASONS: tuple[str, ...] = tuple(
+    kind.reason
+    for kind in (
+        AuthFailed,
+        Forbidden,
+        NotFound,
+        RateLimited,
+        TimedOut,
+        ConnectionFailed,
+        TlsFailed,
+        BadRequest,
+        ServerError,
+        BadResponse,
+        Partial,
+        InternalError,
+    )
+)
+"""Every value of the label `reason`, in the order of the documentation."""

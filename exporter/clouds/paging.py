@@ -1,0 +1,159 @@
+"""One walk over the pages of a list, for both clouds: distinct, complete, bounded.
+
+What `size` a server obeys, and whether the total it claims is the list's or the page's,
+is not documented. So the end of a list is only believed where it shows: an empty page, a
+page with nothing new, or one that is shorter than the first with nothing missing.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Generic
+
+from exporter.clouds.fields import NOT_REPORTED
+from exporter.clouds.outcomes import BadRequest, BadResponse
+from exporter.clouds.rows import Page, R, Reader, Record
+
+MAX_PAGES = 10_000
+_SMALL_PAGE_SIZE = 100
+_SIZE_REFUSED = (400, 413, 422)
+_READ_INLINE_BYTES = 64 * 1024
+
+Fetch = Callable[[int, int | None], Awaitable[bytes]]
+"""Get the page of an index, counted from 0, of the asked size, or of the server's own."""
+
+
+@dataclass(slots=True)
+class Listing(Generic[R]):
+    """What a walk found: the distinct records by key, and what was odd about it."""
+
+    records: dict[tuple[str, ...], Record[R]] = field(default_factory=dict)
+    nameless: int = 0
+    duplicates: int = 0
+    total: int | None = None
+    complete: bool = True
+
+    @property
+    def found(self) -> int:
+        """The number of distinct objects seen, rows without an id included."""
+        return len(self.records) + self.nameless
+
+    @property
+    def short(self) -> bool:
+        """Whether fewer were found than the API claims."""
+        return self.total is not None and self.found < self.total
+
+    def add(self, page: Page[R]) -> bool:
+        """Take a page in; return whether it brought anything new."""
+        before = len(self.records)
+        for record in page.records:
+            self.records.setdefault(record.key, record)
+        new = len(self.records) - before
+        self.duplicates += len(page.records) - new
+        self.nameless += page.nameless
+        if page.total is not None:
+            self.total = max(page.total, self.total or 0)
+        return new > 0
+
+
+class PageSize:
+    """The page size that a server is asked for, and what it has refused."""
+
+    def __init__(self, wanted: int) -> None:
+        smaller = [_SMALL_PAGE_SIZE] if wanted > _SMALL_PAGE_SIZE else []
+        self._sizes: tuple[int | None, ...] = (wanted, *smaller, None)
+        self._chosen = 0
+
+    def candidates(self) -> Iterator[int | None]:
+        """Yield the sizes to try, from the one that was last accepted."""
+        yield from self._sizes[self._chosen :]
+
+    def accepted(self, size: int | None) -> None:
+        """Remember that the server took this size."""
+        self._chosen = self._sizes.index(size)
+
+
+async def walk(fetch: Fetch, reader: Reader[R], size: PageSize) -> Listing[R]:
+    """Find every object of a paged list; raise a Failure where a page can't be had.
+
+    A walk that finds fewer than the API claims is made twice: where both agree the claim
+    is wrong, and where they differ the listing is marked as not complete.
+    """
+
+    async def once() -> Listing[R]:
+        return await _walk_once(fetch, reader, size)
+
+    return checked(await _settled(once))
+
+
+async def single(fetch: Callable[[], Awaitable[bytes]], reader: Reader[R]) -> Listing[R]:
+    """Read a list that is not paged, under the same rules."""
+
+    async def once() -> Listing[R]:
+        listing: Listing[R] = Listing()
+        listing.add(await _read(reader, await fetch()))
+        return listing
+
+    return checked(await _settled(once))
+
+
+async def _settled(once: Callable[[], Awaitable[Listing[R]]]) -> Listing[R]:
+    first = await once()
+    if not first.short or not first.found:
+        return first
+    second = await once()
+    if second.short and second.records.keys() != first.records.keys():
+        second.records = first.records | second.records
+        second.complete = False
+    second.duplicates += first.duplicates
+    return second
+
+
+async def _walk_once(fetch: Fetch, reader: Reader[R], size: PageSize) -> Listing[R]:
+    listing: Listing[R] = Listing()
+    body, asked = await _first_page(fetch, size)
+    page = await _read(reader, body)
+    first_rows = page.rows
+    for index in range(1, MAX_PAGES):
+        new = listing.add(page)
+        if not new or (page.rows < first_rows and not listing.short):
+            return listing
+        page = await _read(reader, await fetch(index, asked))
+    raise BadResponse(f"a list of more than {MAX_PAGES} pages")
+
+
+async def _first_page(fetch: Fetch, size: PageSize) -> tuple[bytes, int | None]:
+    """Get the first page, with a smaller size, or with none, where the server refuses it."""
+    refused: BadRequest | None = None
+    for asked in size.candidates():
+        try:
+            body = await fetch(0, asked)
+        except BadRequest as failure:
+            if failure.status not in _SIZE_REFUSED:
+                raise
+            refused = refused or failure
+        else:
+            size.accepted(asked)
+            return body, asked
+    assert refused is not None  # noqa: S101 - the last candidate was refused as well
+    raise refused
+
+
+async def _read(reader: Reader[R], body: bytes) -> Page[R]:
+    """Read an answer, a large one in a thread, so that the event loop stays free."""
+    if len(body) <= _READ_INLINE_BYTES:
+        return reader.page(body)
+    return await asyncio.to_thread(reader.page, body)
+
+
+def checked(listing: Listing[R]) -> Listing[R]:
+    """Refuse a list that can't be meant: an outage, or an API that changed."""
+    if listing.total and not listing.found:
+        raise BadResponse(f"no rows where the API claims {listing.total}")
+    if listing.nameless and not listing.records:
+        raise BadResponse(f"{listing.nameless} rows without an id")
+    items = [record.item for record in listing.records.values()]
+    stateless = all(item.has_state and item.state_name == NOT_REPORTED for item in items)
+    if len(items) > 1 and stateless:
+        raise BadResponse(f"{len(items)} rows without a state")
+    return listing

@@ -1,0 +1,267 @@
+"""Rows of the clouds' answers, read one by one, so that a bad one spoils no other.
+
+An answer is first split into the bytes of its rows, which costs a fraction of reading
+them. A row whose bytes were there in the last poll keeps its Record, wherever in the list
+it stands now: no parsing, and, since the Record is the same object, no rendering either.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, TypeVar
+
+import msgspec
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from exporter.clouds.fields import NOT_REPORTED
+from exporter.clouds.outcomes import BadResponse
+
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_MAX_INT_DIGITS = 400
+_EXCERPT = 120
+
+
+class Row(BaseModel):
+    """What a row of a list is read into: unknown fields ignored, every field optional."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, strict=True, hide_input_in_errors=True)
+
+    has_state: ClassVar[bool] = False
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """What tells this object from all others of its list; empty where it has no id."""
+        raise NotImplementedError
+
+    @property
+    def state_name(self) -> str:
+        """The object's state, as it stands in the label `state`."""
+        return NOT_REPORTED
+
+
+R = TypeVar("R", bound=Row)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Record(Generic[R]):
+    """A row that was read, and which of its fields were left out as bad, and why."""
+
+    key: tuple[str, ...]
+    item: R
+    invalid: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Page(Generic[R]):
+    """One answer: its records, the rows without an id, the total that it claims."""
+
+    records: tuple[Record[R], ...]
+    nameless: int
+    total: int | None
+
+    @property
+    def rows(self) -> int:
+        """The number of rows, readable or not."""
+        return len(self.records) + self.nameless
+
+
+class Reader(Generic[R]):
+    """Read the answers of one list; remember its rows from one poll to the next."""
+
+    def __init__(self, model: type[R], rows_field: str, total_field: str = "count") -> None:
+        self.model = model
+        self._rows_field = rows_field
+        self._total_field = total_field
+        self._pages: tuple[dict[bytes, Page[R]], dict[bytes, Page[R]]] = ({}, {})
+        self._rows: tuple[dict[bytes, Record[R] | None], dict[bytes, Record[R] | None]] = ({}, {})
+
+    def page(self, body: bytes) -> Page[R]:
+        """Read one answer; raise BadResponse where it is not the documented one."""
+        digest = hashlib.blake2b(body, digest_size=16).digest()
+        page = self._pages[0].get(digest) or self._pages[1].get(digest)
+        if page is None:
+            page = self._read(body)
+        self._pages[1][digest] = page
+        return page
+
+    def end_poll(self, *, whole: bool) -> None:
+        """Forget what a whole poll did not see; after any other, what only that one saw."""
+        if not whole:
+            self._pages, self._rows = (self._pages[0], {}), (self._rows[0], {})
+            return
+        self._pages = (self._pages[1], {})
+        seen, new = self._rows
+        kept = {id(record) for page in self._pages[0].values() for record in page.records}
+        self._rows = (
+            {raw: record for raw, record in (seen | new).items() if id(record) in kept},
+            {},
+        )
+
+    def _read(self, body: bytes) -> Page[R]:
+        rows, total = split(body, self._rows_field, self._total_field)
+        records = [self._record(raw) for raw in rows]
+        named = tuple(record for record in records if record is not None)
+        return Page(named, len(records) - len(named), total)
+
+    def _record(self, raw: bytes) -> Record[R] | None:
+        seen, new = self._rows
+        record = seen.get(raw) or new.get(raw)
+        if record is None:
+            record = read_row(self.model, raw)
+            new[raw] = record
+        return record
+
+
+def read_row(model: type[R], raw: bytes) -> Record[R] | None:
+    """Read the JSON of one row; None for a row that names no object.
+
+    A field that does not fit is left out, nested ones on their own, and named in `invalid`.
+    """
+    try:
+        item = model.model_validate_json(raw)
+    except ValidationError:
+        return _read_leniently(model, raw)
+    return Record(item.key, item) if item.key else None
+
+
+def read_object(model: type[R], body: bytes, named: Mapping[str, str], wrapper: str) -> Record[R]:
+    """Read an answer that is one object, as it is or within a field `wrapper`.
+
+    `named` are the ids that the path asked for; an answer that repeats none of them is not
+    about that object, and raises BadResponse like one that is no JSON.
+    """
+    try:
+        answer = _loads(body)
+    except (ValueError, RecursionError) as error:
+        raise BadResponse(f"not JSON: {_excerpt(body)}") from error
+    if isinstance(answer, dict) and isinstance(answer.get(wrapper), dict):
+        answer = answer[wrapper]
+    if not isinstance(answer, dict) or not named.keys() & answer.keys():
+        raise BadResponse(f"none of {', '.join(named)} in the answer: {_excerpt(body)}")
+    record = read_row(model, json.dumps({**answer, **named}).encode())
+    if record is None:
+        raise BadResponse(f"not readable: {_excerpt(body)}")
+    return record
+
+
+def _read_leniently(model: type[R], raw: bytes) -> Record[R] | None:
+    try:
+        item, invalid = _without_bad_fields(model, _loads(raw))
+    except (ValueError, RecursionError):
+        return None
+    return Record(item.key, item, invalid) if item is not None and item.key else None
+
+
+def _without_bad_fields(model: type[R], row: Any) -> tuple[R | None, tuple[tuple[str, str], ...]]:  # noqa: ANN401
+    invalid: dict[str, str] = {}
+    while isinstance(row, dict):
+        try:
+            return model.model_validate(row), tuple(invalid.items())
+        except ValidationError as error:
+            faults = error.errors(include_url=False, include_input=False)
+            places = {_real_place(row, fault["loc"]): fault["msg"] for fault in faults}
+            if () in places:
+                break
+            for place in sorted(places, key=_list_order, reverse=True):
+                invalid[_field_name(place)] = places[place].removeprefix("Value error, ")
+                _remove(row, place)
+    return None, ()
+
+
+def _real_place(row: Any, place: tuple[int | str, ...]) -> tuple[int | str, ...]:  # noqa: ANN401
+    """Return the part of an error's place that is really there: it may end in type names."""
+    real: list[int | str] = []
+    for part in place:
+        if not (isinstance(row, dict) and part in row) and not (
+            isinstance(row, list) and isinstance(part, int) and part < len(row)
+        ):
+            break
+        real.append(part)
+        row = row[part]  # type: ignore[index]  # it is there, as the line above says
+    return tuple(real)
+
+
+def _field_name(place: tuple[int | str, ...]) -> str:
+    return ".".join(part for part in place if isinstance(part, str))
+
+
+def _list_order(place: tuple[int | str, ...]) -> list[tuple[int, str]]:
+    """Sort later elements of a list behind earlier ones, so that they can be removed first."""
+    return [(part, "") if isinstance(part, int) else (-1, part) for part in place]
+
+
+def _remove(row: Any, place: tuple[int | str, ...]) -> None:  # noqa: ANN401
+    for part in place[:-1]:
+        row = row[part]
+    del row[place[-1]]
+
+
+def split(body: bytes, rows_field: str, total_field: str) -> tuple[Iterable[bytes], int | None]:
+    """Return the JSON of each row and the total that an answer claims.
+
+    Raises BadResponse for what is no JSON object, has no list where the rows should be, or
+    is nested too deeply to be an answer.
+    """
+    try:
+        fields = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
+        rows = [bytes(raw) for raw in msgspec.json.decode(fields[rows_field], type=_RAW_ROWS)]
+        return rows, _total(fields.get(total_field))
+    except RecursionError as error:
+        raise BadResponse("JSON that is nested too deeply") from error
+    except (msgspec.MsgspecError, KeyError):
+        return _split_slowly(body, rows_field, total_field)
+
+
+_RAW_ROWS = list[msgspec.Raw]
+
+
+def _split_slowly(
+    body: bytes, rows_field: str, total_field: str
+) -> tuple[Iterable[bytes], int | None]:
+    """Split what a strict reader refuses: lone surrogates, NaN, or truly no answer."""
+    try:
+        document = _loads(body)
+    except (ValueError, RecursionError) as error:
+        raise BadResponse(f"not JSON: {_excerpt(body)}") from error
+    if not isinstance(document, dict) or not isinstance(document.get(rows_field), list):
+        raise BadResponse(f"no list `{rows_field}` in the answer: {_excerpt(body)}")
+    total = document.get(total_field)
+    return [json.dumps(row).encode() for row in document[rows_field]], _total(json.dumps(total))
+
+
+def _total(raw: msgspec.Raw | str | None) -> int | None:
+    try:
+        total = json.loads(bytes(raw) if isinstance(raw, msgspec.Raw) else raw or "null")
+    except ValueError:
+        return None
+    return total if type(total) is int and total >= 0 else None
+
+
+def _loads(raw: bytes) -> Any:  # noqa: ANN401 - JSON can be anything
+    """Read JSON that others wrote badly: bad UTF-8, lone surrogates, NaN, endless digits."""
+    text = raw.decode("utf-8-sig", "replace")
+    return _scrubbed(json.loads(text, parse_int=_int))
+
+
+def _int(digits: str) -> int | None:
+    return int(digits) if len(digits) < _MAX_INT_DIGITS else None
+
+
+def _scrubbed(value: Any) -> Any:  # noqa: ANN401
+    match value:
+        case str():
+            return _LONE_SURROGATE.sub("\ufffd", value)
+        case list():
+            return [_scrubbed(part) for part in value]
+        case dict():
+            return {_scrubbed(key): _scrubbed(part) for key, part in value.items()}
+        case _:
+            return value
+
+
+def _excerpt(body: bytes) -> str:
+    """Return the start of an answer for a log line, on one line."""
+    text = " ".join(body[: 4 * _EXCERPT].decode("utf-8", "replace").split())
+    return repr(text if len(text) <= _EXCERPT else text[:_EXCERPT] + "…")

@@ -1,0 +1,1 @@
+"""Samsung Cloud Platform, Multi-node GPU Cluster."""

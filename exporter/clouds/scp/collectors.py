@@ -1,0 +1,216 @@
+"""The collectors of one account in one region of Samsung Cloud Platform."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from exporter.clouds.http import Caller
+from exporter.clouds.outcomes import BadRequest, Failure, NotFound
+from exporter.clouds.paging import Listing
+from exporter.clouds.rows import R, Record
+from exporter.clouds.scp import api, families
+from exporter.clouds.scp.models import (
+    ApiVersion,
+    ClusterFabric,
+    GpuNode,
+    NodePool,
+    Product,
+    gpu_model_of,
+)
+from exporter.collectors import Collector, ListCollector, Pace, sighting
+from exporter.families import Table
+from exporter.snapshots import Sighting, TargetId
+
+
+@dataclass(slots=True)
+class Refined:
+    """Records completed with a value, the same Record as long as record and value are."""
+
+    update: Callable[[Any], Mapping[str, str]]
+    _known: dict[tuple[str, ...], tuple[Record[Any], Mapping[str, str], Record[Any]]] = field(
+        default_factory=dict
+    )
+
+    def __call__(self, record: Record[R]) -> Record[R]:
+        """Return the completed record."""
+        update = self.update(record.item)
+        known = self._known.get(record.key)
+        if known is not None and known[0] is record and known[1] == update:
+            return known[2]
+        done = Record(record.key, record.item.model_copy(update=update), record.invalid)
+        self._known[record.key] = (record, update, done)
+        return done
+
+    def keep(self, listing: Listing[R]) -> None:
+        """Forget the records that a whole listing does not have."""
+        if listing.complete:
+            for key in self._known.keys() - listing.records.keys():
+                del self._known[key]
+
+
+@dataclass(slots=True)
+class GpuModels:
+    """The GPU model of each server type, as the products last read name it, however old."""
+
+    by_server_type: dict[str, str] = field(default_factory=dict)
+
+    def learn(self, listing: Listing[Product]) -> None:
+        """Take over what a list of products says."""
+        products = [record.item for record in listing.records.values()]
+        models = {item.product_name: item.gpu_model for item in products if item.gpu_model}
+        self.by_server_type = models if listing.complete else self.by_server_type | models
+
+    def of(self, node: GpuNode) -> Mapping[str, str]:
+        """Return what a node's row lacks."""
+        known = self.by_server_type.get(node.server_type)
+        return {"gpu_model": known or gpu_model_of(node.server_type)}
+
+
+@dataclass(frozen=True, slots=True)
+class Paces:
+    """How often each kind of target of an account is polled."""
+
+    state: Pace
+    catalog: Pace
+
+
+@dataclass(slots=True)
+class NodePoolCollector:
+    """Node pools: asked for at once, or, from a server that refuses this, fabric by fabric.
+
+    The first 400 is remembered. From then on the target has the catalog's pace, and its
+    requests give way to those for nodes and fabrics.
+    """
+
+    target: TargetId
+    paces: Paces
+    fabrics: api.PagedList[ClusterFabric]
+    pools: api.SingleList[NodePool] = field(default_factory=api.node_pools)
+    _per_fabric: bool = False
+
+    @property
+    def pace(self) -> Pace:
+        """How often it is polled: seldom, where that takes a call per fabric."""
+        return self.paces.catalog if self._per_fabric else self.paces.state
+
+    @property
+    def urgent(self) -> bool:
+        """Whether its requests go before others: not where they are that many."""
+        return not self._per_fabric
+
+    @property
+    def tables(self) -> tuple[Table[Any], ...]:
+        """The one table."""
+        return (families.NODE_POOLS,)
+
+    async def poll(self, caller: Caller) -> Sighting:
+        """Ask for the pools, in the way that the server answers."""
+        listing: Listing[NodePool] | None = None
+        try:
+            listing = await (self._by_fabric(caller) if self._per_fabric else self._at_once(caller))
+        finally:
+            whole = listing is not None and listing.complete
+            self.pools.reader.end_poll(whole=whole)
+            self.fabrics.reader.end_poll(whole=whole)
+        return sighting(families.NODE_POOLS, listing, listing.records)
+
+    async def _at_once(self, caller: Caller) -> Listing[NodePool]:
+        try:
+            return await self.pools.all(caller)
+        except BadRequest as refused:
+            if refused.status != 400:  # noqa: PLR2004
+                raise
+        listing = await self._by_fabric(caller)
+        self._per_fabric = True
+        return listing
+
+    async def _by_fabric(self, caller: Caller) -> Listing[NodePool]:
+        caller.urgent = False
+        fabrics = await self.fabrics.all(caller)
+        caller.announce(len(fabrics.records))
+        merged: Listing[NodePool] = Listing(complete=fabrics.complete)
+        failures: list[Failure] = []
+        for (fabric_id,) in fabrics.records:
+            try:
+                part = await self.pools.where(caller, cluster_fabric_id=fabric_id)
+            except NotFound:
+                continue
+            except Failure as failure:
+                failures.append(failure)
+                continue
+            _merge(merged, part)
+        if failures and len(failures) == len(fabrics.records):
+            raise failures[0]
+        merged.complete = merged.complete and not failures
+        return merged
+
+
+def _merge(merged: Listing[NodePool], part: Listing[NodePool]) -> None:
+    """Add the pools of one fabric, and to pools that are there the fabrics they lack."""
+    merged.nameless += part.nameless
+    merged.complete = merged.complete and part.complete
+    for key, record in part.records.items():
+        known = merged.records.get(key)
+        if known is not None and known is not record:
+            details = (known.item.cluster_fabric_details, record.item.cluster_fabric_details)
+            both = [fabric for listed in details for fabric in listed or ()]
+            item = record.item.model_copy(update={"cluster_fabric_details": both})
+            record = Record(key, item, (*known.invalid, *record.invalid))  # noqa: PLW2901
+        merged.records[key] = record
+
+
+def collectors(  # noqa: PLR0913 - what an account in a region is made of
+    names: tuple[str, ...],
+    *,
+    account: str,
+    environment: str,
+    region: str,
+    api_version: str,
+    page_size: int,
+    paces: Paces,
+) -> list[Collector]:
+    """Return the collectors of these names for one account in one region."""
+    models = GpuModels()
+    nodes = Refined(models.of)
+    versions = Refined(lambda row: {"requested": str(row.version == api_version).lower()})
+
+    def target(name: str) -> TargetId:
+        return TargetId("scp", account, environment, region, name)
+
+    def fabric_list() -> api.PagedList[ClusterFabric]:
+        return api.cluster_fabrics(page_size)
+
+    state, catalog = paces.state, paces.catalog
+    makers: dict[str, Callable[[], Collector]] = {
+        "gpu_nodes": lambda: ListCollector(
+            target("gpu_nodes"),
+            families.GPU_NODES,
+            state,
+            api.gpu_nodes(page_size),
+            refine=nodes,
+            on_listing=nodes.keep,
+        ),
+        "cluster_fabrics": lambda: ListCollector(
+            target("cluster_fabrics"), families.CLUSTER_FABRICS, state, fabric_list()
+        ),
+        "node_pools": lambda: NodePoolCollector(target("node_pools"), paces, fabric_list()),
+        "products": lambda: ListCollector(
+            target("products"),
+            families.PRODUCTS,
+            catalog,
+            api.products(),
+            on_listing=models.learn,
+        ),
+        "images": lambda: ListCollector(
+            target("images"), families.IMAGES, catalog, api.images(region)
+        ),
+        "api_versions": lambda: ListCollector[ApiVersion](
+            target("api_versions"),
+            families.API_VERSIONS,
+            catalog,
+            api.api_versions(),
+            refine=versions,
+            on_listing=versions.keep,
+        ),
+    }
+    return [makers[name]() for name in names]

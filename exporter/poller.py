@@ -1,0 +1,191 @@
+"""One loop for each target: poll within a deadline, take in the outcome, wait for the next.
+
+A poll that fails changes nothing but the target's health. Whatever is raised ends in an
+outcome: a loop goes on until it is cancelled.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from structlog.stdlib import BoundLogger
+
+from exporter.clock import Clock
+from exporter.clouds.http import Caller, Client
+from exporter.clouds.outcomes import Failure, InternalError, Partial, RateLimited, TimedOut
+from exporter.collectors import Collector
+from exporter.families import State
+from exporter.schedule import MAX_WAIT_SECONDS, Schedule
+from exporter.snapshots import Sighting, Snapshot
+from exporter.telemetry import TargetTelemetry
+
+_GRACE_SECONDS = 2.0
+_LATE_SECONDS = 30.0
+
+
+@dataclass(slots=True)
+class Poller:
+    """Poll one target for as long as it is configured."""
+
+    collector: Collector
+    client: Client
+    snapshot: Snapshot
+    telemetry: TargetTelemetry
+    schedule: Schedule
+    clock: Clock
+    log: BoundLogger
+    not_before: float = 0.0
+    wake: asyncio.Event = field(default_factory=asyncio.Event)
+    attempted: asyncio.Event = field(default_factory=asyncio.Event)
+    _next: float = 0.0
+    _failed_whole: int = 0
+    _faults_told: set[str] = field(default_factory=set)
+    _crowd_told: bool = False
+
+    async def run(self) -> None:
+        """Poll at once, then by the schedule, until cancelled."""
+        self._next = max(self.clock.monotonic(), self.not_before)
+        while True:
+            await self.clock.wait(self.wake, max(self._next - self.clock.monotonic(), 0.0))
+            self.wake.clear()
+            await self.poll()
+
+    def hurry(self) -> None:
+        """End a back-off: what was refused may be good now. A server's wait still holds."""
+        if self._failed_whole and self.clock.monotonic() >= self.not_before:
+            self.wake.set()
+
+    def late(self) -> bool:
+        """Return whether the loop should have begun another poll long ago."""
+        pace = self.collector.pace
+        due = self._next + pace.timeout + _GRACE_SECONDS
+        return self.clock.monotonic() > due + max(pace.interval, _LATE_SECONDS)
+
+    async def poll(self) -> None:
+        """Poll once and take in the outcome, whatever it is."""
+        health, pace = self.snapshot.health, self.collector.pace
+        began, wall = self.clock.monotonic(), self.clock.wall()
+        self._next = began
+        health.last_attempt = wall
+        self.telemetry.began(wall)
+        caller = self.client.until(began + pace.timeout, urgent=self.collector.urgent)
+        failure = await self._outcome(caller, wall)
+        self._settle(failure, wall)
+        self._plan(failure, began)
+        self._tell_if_crowded(caller)
+        self.telemetry.ended(self.clock.monotonic() - began, health.consecutive_failures)
+        health.attempted = True
+        self.attempted.set()
+
+    async def _outcome(self, caller: Caller, wall: float) -> Failure | None:
+        """Poll, and return what went wrong, if anything did."""
+        longest = self.collector.pace.timeout
+        try:
+            async with asyncio.timeout(longest + _GRACE_SECONDS):
+                sighting = await self.collector.poll(caller)
+            await self._take_in(sighting, wall)
+        except Failure as failure:
+            return failure
+        except TimeoutError:
+            return TimedOut(f"the poll was not done within {longest:g} s")
+        except Exception as error:
+            self.log.exception("a poll died of a defect; please report it")
+            return InternalError(f"{type(error).__name__}, see the log")
+        return None if sighting.complete else Partial("not all lists could be read whole")
+
+    async def _take_in(self, sighting: Sighting, wall: float) -> None:
+        await asyncio.to_thread(self.snapshot.update, sighting, self.clock.monotonic())
+        tally = await asyncio.to_thread(self._tally, sighting)
+        health = self.snapshot.health
+        health.last_update = wall
+        self.telemetry.updated(wall)
+        self.telemetry.counted(
+            invalid=sighting.nameless + tally["invalid"],
+            duplicates=sighting.duplicates,
+            unrecognized=tally["unrecognized"],
+        )
+        if sighting.complete:
+            health.last_success, health.objects = wall, sighting.objects
+            health.reported_objects = sighting.reported
+            self.telemetry.succeeded(wall, sighting.objects, sighting.reported)
+
+    def _tally(self, sighting: Sighting) -> Counter[str]:
+        """Count bad fields and surprising states, and tell of each field once."""
+        tally: Counter[str] = Counter()
+        for sheet in self.snapshot.sheets:
+            states = [family for family in sheet.table.families if isinstance(family, State)]
+            for record in sighting.tables[sheet.table.name].values():
+                tally["invalid"] += len(record.invalid)
+                for name, why in record.invalid:
+                    self._tell_fault(name, why)
+                tally["unrecognized"] += sum(
+                    sheet.binding.surprising(family.kind, family.state(record.item))
+                    for family in states
+                )
+        if sighting.nameless:
+            self._tell_fault("id", "missing")
+        return tally
+
+    def _tell_fault(self, name: str, why: str) -> None:
+        if name not in self._faults_told:
+            self._faults_told.add(name)
+            self.log.warning("left out a field of a record", field=name, why=why)
+
+    def _settle(self, failure: Failure | None, wall: float) -> None:
+        """Note the outcome, and tell of it where it differs from the one before."""
+        health = self.snapshot.health
+        if failure is None:
+            if health.consecutive_failures:
+                self.log.info("recovered", failures=health.consecutive_failures)
+            health.up, health.consecutive_failures = True, 0
+            return
+        self.telemetry.failed(failure.reason)
+        self._tell_failure(failure)
+        health.up = False
+        health.consecutive_failures += 1
+        health.error_reason, health.error_message = failure.reason, failure.message
+        health.error_at = wall
+
+    def _tell_failure(self, failure: Failure) -> None:
+        health = self.snapshot.health
+        known = health.consecutive_failures > 0 and health.error_reason == failure.reason
+        details: dict[str, Any] = {"reason": failure.reason, "error": failure.message}
+        if failure.request_id:
+            details["request_id"] = failure.request_id
+        (self.log.debug if known else self.log.warning)("poll failed", **details)
+
+    def _plan(self, failure: Failure | None, began: float) -> None:
+        """Set when the next poll is due."""
+        pace, now = self.collector.pace, self.clock.monotonic()
+        self._failed_whole = (
+            0 if failure is None or isinstance(failure, Partial) else (self._failed_whole + 1)
+        )
+        self._next = self.schedule.after_failures(
+            began, now, pace.interval, pace.max_backoff, self._failed_whole
+        )
+        if isinstance(failure, RateLimited) or (failure is not None and failure.wait):
+            self.not_before = now + min(failure.wait or 0.0, MAX_WAIT_SECONDS)
+            self._next = max(self._next, self.not_before)
+        self.telemetry.interval(pace.interval)
+        self.snapshot.stale_after = pace.stale_after
+        self.snapshot.health.next_poll = self.clock.wall() + self._next - now
+
+    def _tell_if_crowded(self, caller: Caller) -> None:
+        rate, timeout = self.client.budget.requests_per_second, self.collector.pace.timeout
+        if caller.announced / rate <= timeout or self._crowd_told:
+            return
+        self._crowd_told = True
+        self.log.warning(
+            "a poll takes more calls than fit its deadline: raise polling.requests_per_second, "
+            "or polling.interval and polling.timeout",
+            calls=caller.announced,
+            requests_per_second=rate,
+            deadline_seconds=timeout,
+        )
+
+
+def late(pollers: Iterator[Poller]) -> list[str]:
+    """Return the targets whose loops should have begun another poll long ago."""
+    return [str(poller.collector.target) for poller in pollers if poller.late()]

@@ -1,0 +1,284 @@
+"""The exporter's own metrics, kept by the client library in a registry of their own."""
+
+import contextlib
+import platform
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    PlatformCollector,
+    ProcessCollector,
+    disable_created_metrics,
+)
+
+from exporter import __version__
+from exporter.clouds.outcomes import REASONS
+from exporter.snapshots import TargetId
+
+PREFIX = "gpu_cluster_exporter_"
+
+_TARGET = ("provider", "account", "environment", "region", "collector")
+_REGION = ("provider", "account", "environment", "region")
+_LATENCY = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+_POLL = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+_LAG = (0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """One of the exporter's own families, its name without prefix and counter's suffix."""
+
+    name: str
+    kind: type[Counter | Gauge | Histogram]
+    labels: tuple[str, ...]
+    help: str
+    buckets: tuple[float, ...] = ()
+
+    @property
+    def full_name(self) -> str:
+        """The name as it stands on the page's TYPE line in the text format."""
+        return PREFIX + self.name + ("_total" if self.kind is Counter else "")
+
+
+OWN: tuple[Own, ...] = (
+    Own(
+        "build_info",
+        Gauge,
+        ("version", "revision", "python_version"),
+        "The version of the exporter, as labels of a series that is 1.",
+    ),
+    Own("target_up", Gauge, _TARGET, "Whether the target's last poll succeeded whole."),
+    Own("target_interval_seconds", Gauge, _TARGET, "The time from one poll to the next."),
+    Own(
+        "target_consecutive_failures",
+        Gauge,
+        _TARGET,
+        "Polls since the last that succeeded whole.",
+    ),
+    Own(
+        "target_last_attempt_timestamp_seconds",
+        Gauge,
+        _TARGET,
+        "When the last poll began.",
+    ),
+    Own(
+        "target_last_success_timestamp_seconds",
+        Gauge,
+        _TARGET,
+        "When the last poll that succeeded whole began.",
+    ),
+    Own(
+        "target_last_update_timestamp_seconds",
+        Gauge,
+        _TARGET,
+        "When the last poll that was whole or partial began: how old the values may be.",
+    ),
+    Own("target_objects", Gauge, _TARGET, "Distinct objects that the last success found."),
+    Own(
+        "target_reported_objects",
+        Gauge,
+        _TARGET,
+        "The total that the API claimed in the last success, where it claims one.",
+    ),
+    Own("polls", Counter, _TARGET, "Polls that ended, well or badly."),
+    Own(
+        "poll_failures",
+        Counter,
+        (*_TARGET, "reason"),
+        "Polls that did not succeed whole, by reason.",
+    ),
+    Own(
+        "poll_duration_seconds",
+        Histogram,
+        ("provider", "collector"),
+        "The time that polls took, with all their pages and retries.",
+        _POLL,
+    ),
+    Own(
+        "api_requests",
+        Counter,
+        (*_REGION, "path", "code"),
+        "Attempts to call the API, by status, or `error` where no answer came.",
+    ),
+    Own(
+        "api_request_duration_seconds",
+        Histogram,
+        (*_REGION, "path"),
+        "The time that attempts to call the API took.",
+        _LATENCY,
+    ),
+    Own(
+        "credentials_expire_timestamp_seconds",
+        Gauge,
+        ("provider", "account", "environment"),
+        "The end of the last day on which the account's credentials are good, as configured.",
+    ),
+    Own(
+        "api_clock_skew_seconds",
+        Gauge,
+        _REGION,
+        "The cloud's Date header minus the local clock, at the last answer.",
+    ),
+    Own(
+        "invalid_records",
+        Counter,
+        _TARGET,
+        "Fields that were left out for a bad value, and records without an id.",
+    ),
+    Own(
+        "duplicate_records",
+        Counter,
+        _TARGET,
+        "Records dropped because the same poll had seen their id.",
+    ),
+    Own(
+        "unrecognized_values",
+        Counter,
+        _TARGET,
+        "Objects that a poll saw in a state that is not listed.",
+    ),
+    Own(
+        "config_last_reload_successful",
+        Gauge,
+        (),
+        "Whether the configuration that was last read is in force.",
+    ),
+    Own(
+        "config_last_reload_success_timestamp_seconds",
+        Gauge,
+        (),
+        "When the configuration was last read with success.",
+    ),
+    Own(
+        "event_loop_lag_seconds",
+        Histogram,
+        (),
+        "How late the event loop wakes a task that sleeps.",
+        _LAG,
+    ),
+    Own("exposition_samples", Gauge, (), "Samples of the last page that was served."),
+    Own("exposition_bytes", Gauge, (), "Size of the last page that was served, uncompressed."),
+)
+
+
+class Telemetry:
+    """All of the exporter's own metrics; `registry` is theirs, `process` the client library's."""
+
+    def __init__(self, revision: str = "") -> None:
+        disable_created_metrics()  # type: ignore[no-untyped-call]  # it is untyped
+        self.registry = CollectorRegistry()
+        self.process = CollectorRegistry()
+        ProcessCollector(registry=self.process)
+        PlatformCollector(registry=self.process)
+        self._families: dict[str, Any] = {own.name: self._make(own) for own in OWN}
+        self["build_info"].labels(__version__, revision, platform.python_version()).set(1)
+
+    def __getitem__(self, name: str) -> Any:  # noqa: ANN401 - a gauge, counter or histogram
+        return self._families[name]
+
+    def _make(self, own: Own) -> Counter | Gauge | Histogram:
+        options: dict[str, Any] = {"buckets": own.buckets} if own.buckets else {}
+        return own.kind(PREFIX + own.name, own.help, own.labels, registry=self.registry, **options)
+
+    def target(self, target: TargetId, interval: float) -> "TargetTelemetry":
+        """Return the metrics of one target, all of which exist from here on."""
+        return TargetTelemetry(self, target, interval)
+
+    def requests(
+        self, provider: str, account: str, environment: str, region: str
+    ) -> "RequestTelemetry":
+        """Return the metrics of the requests of one account in one region."""
+        return RequestTelemetry(self, (provider, account, environment, region))
+
+    def forget(self, gone: Mapping[str, str]) -> None:
+        """Remove all series that have these label values."""
+        for own in OWN:
+            if gone.keys() <= set(own.labels):
+                self[own.name].remove_by_labels(dict(gone))
+
+
+class TargetTelemetry:
+    """The metrics of one target."""
+
+    def __init__(self, telemetry: Telemetry, target: TargetId, interval: float) -> None:
+        self._telemetry = telemetry
+        self._labels = tuple(target.labels.values())
+        self._duration = telemetry["poll_duration_seconds"].labels(
+            target.provider, target.collector
+        )
+        for name in ("up", "consecutive_failures", "objects"):
+            self._gauge(name).inc(0)
+        for name in ("polls", "invalid_records", "duplicate_records", "unrecognized_values"):
+            telemetry[name].labels(*self._labels)
+        for reason in REASONS:
+            telemetry["poll_failures"].labels(*self._labels, reason)
+        self.interval(interval)
+
+    def interval(self, seconds: float) -> None:
+        """Set the time from one poll to the next."""
+        self._gauge("interval_seconds").set(seconds)
+
+    def began(self, at: float) -> None:
+        """Note that a poll began at a Unix time."""
+        self._gauge("last_attempt_timestamp_seconds").set(at)
+
+    def succeeded(self, began: float, objects: int, reported: int | None) -> None:
+        """Note that the poll that began at a Unix time saw everything."""
+        self._gauge("up").set(1)
+        self._gauge("last_success_timestamp_seconds").set(began)
+        self._gauge("objects").set(objects)
+        if reported is None:
+            with contextlib.suppress(KeyError):
+                self._telemetry["target_reported_objects"].remove(*self._labels)
+        else:
+            self._gauge("reported_objects").set(reported)
+
+    def failed(self, reason: str) -> None:
+        """Note that a poll failed, or was partial."""
+        self._gauge("up").set(0)
+        self._telemetry["poll_failures"].labels(*self._labels, reason).inc()
+
+    def updated(self, began: float) -> None:
+        """Note that the poll that began at a Unix time was whole or partial."""
+        self._gauge("last_update_timestamp_seconds").set(began)
+
+    def ended(self, seconds: float, consecutive_failures: int) -> None:
+        """Note that a poll ended, and how many in a row have now failed."""
+        self._duration.observe(seconds)
+        self._telemetry["polls"].labels(*self._labels).inc()
+        self._gauge("consecutive_failures").set(consecutive_failures)
+
+    def counted(self, *, invalid: int, duplicates: int, unrecognized: int) -> None:
+        """Count what was odd about the records of a poll."""
+        for name, number in (
+            ("invalid_records", invalid),
+            ("duplicate_records", duplicates),
+            ("unrecognized_values", unrecognized),
+        ):
+            self._telemetry[name].labels(*self._labels).inc(number)
+
+    def _gauge(self, name: str) -> Gauge:
+        gauge: Gauge = self._telemetry["target_" + name].labels(*self._labels)
+        return gauge
+
+
+class RequestTelemetry:
+    """The metrics of the requests of one account in one region."""
+
+    def __init__(self, telemetry: Telemetry, labels: Iterable[str]) -> None:
+        self._telemetry = telemetry
+        self._labels = tuple(labels)
+
+    def request(self, path: str, code: str, seconds: float) -> None:
+        """Count an attempt: `code` is the status, or `error` without an answer."""
+        self._telemetry["api_requests"].labels(*self._labels, path, code).inc()
+        self._telemetry["api_request_duration_seconds"].labels(*self._labels, path).observe(seconds)
+
+    def skew(self, seconds: float) -> None:
+        """Note the cloud's Date header minus the local clock."""
+        self._telemetry["api_clock_skew_seconds"].labels(*self._labels).set(seconds)
