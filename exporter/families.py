@@ -10,8 +10,9 @@ families are gauges.
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
@@ -35,6 +36,11 @@ class Binding:
     vocabularies: Mapping[str, Vocabulary] = field(default_factory=dict)
     expected_states: Collection[str] = ()
     current_state_only: bool = False
+    _writers: dict[tuple[str, ...], "_Labels"] = field(default_factory=dict, compare=False)
+
+    def writer(self, names: tuple[str, ...]) -> "_Labels":
+        """Return what writes these labels of an object; families with the same share it."""
+        return self._writers.setdefault(names, _Labels(names, self.labels))
 
     def state(self, kind: str, state: str) -> str:
         """Return the value of the label `state`."""
@@ -95,8 +101,8 @@ class Info(ObjectFamily[T]):
 
     def bind(self, to: Binding) -> Lines[T]:
         """Return the function that writes the one line of an object."""
-        series = _Series.of(self.name, self.labels, to.labels)
-        return lambda item: series.start(item) + "} 1.0\n"
+        name, labels = self.name, to.writer(self.labels)
+        return lambda item: f"{name}{labels(item)}}} 1.0\n"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,11 +113,11 @@ class Value(ObjectFamily[T]):
 
     def bind(self, to: Binding) -> Lines[T]:
         """Return the function that writes the line of an object, or none."""
-        series = _Series.of(self.name, self.labels, to.labels)
+        name, value_of, labels = self.name, self.value, to.writer(self.labels)
 
         def lines(item: T) -> str:
-            value = self.value(item)
-            return "" if value is None else f"{series.start(item)}}} {go_float(value)}\n"
+            value = value_of(item)
+            return "" if value is None else f"{name}{labels(item)}}} {go_float(value)}\n"
 
         return lines
 
@@ -130,14 +136,15 @@ class State(ObjectFamily[T]):
 
     def bind(self, to: Binding) -> Lines[T]:
         """Return the function that writes an object's lines, one for each listed state."""
-        series = _Series.of(self.name, self.labels, to.labels, last="state")
+        name, state_of, labels = self.name, self.state, to.writer(self.labels)
+        _check_last("state", (*self.labels, *to.labels))
         tails: dict[str, tuple[str, ...]] = {}
 
         def lines(item: T) -> str:
-            state = to.state(self.kind, self.state(item))
+            state = state_of(item)
             if state not in tails:
-                tails[state] = self._tails(state, to)
-            return series.start(item).join(tails[state])
+                tails[state] = self._tails(to.state(self.kind, state), to)
+            return (name + labels(item)).join(tails[state])
 
         return lines
 
@@ -162,13 +169,12 @@ class Members(ObjectFamily[T]):
 
     def bind(self, to: Binding) -> Lines[T]:
         """Return the function that writes an object's lines, one for each distinct part."""
-        dynamic = (*self.labels, *self.part_labels)
-        series = _Series(self.name, dynamic, to.labels)
+        labels = _Labels((*self.labels, *self.part_labels), to.labels)
         own, inner = _values_of(self.labels), _values_of(self.part_labels)
 
         def lines(item: T) -> str:
             values = dict.fromkeys((*own(item), *inner(part)) for part in self.parts(item))
-            return "".join(series.fill(each) + "} 1.0\n" for each in values)
+            return "".join(f"{self.name}{labels.fill(each)}}} 1.0\n" for each in values)
 
         return lines
 
@@ -192,24 +198,32 @@ class StateCounts(ListFamily[T]):
 
     def bind(self, to: Binding) -> Lines[Collection[T]]:
         """Return the function that counts all objects of a target."""
-        series = _Series(self.name, self.labels, to.labels, last="state")
-        group_of = _values_of(self.labels)
-        listed = to.vocabularies[self.kind].listed
+        labels, group_of = _Labels(self.labels, to.labels), _values_of(self.labels)
+        _check_last("state", (*self.labels, *to.labels))
 
         def lines(items: Collection[T]) -> str:
-            groups: dict[tuple[Hashable, ...], Counter[str]] = {}
-            for item in items:
-                states = self.states(item)
-                if states is not None:
-                    counts = groups.setdefault(group_of(item), Counter(dict.fromkeys(listed, 0)))
-                    counts.update(to.state(self.kind, state) for state in states)
-            return "".join(
-                f'{series.fill(group)},state="{state}"}} {go_float(count)}\n'
-                for group, counts in groups.items()
-                for state, count in counts.items()
-            )
+            known = [(item, states) for item in items if (states := self.states(item)) is not None]
+            groups = dict.fromkeys(group_of(item) for item, _ in known)
+            counts = Counter((group_of(item), state) for item, states in known for state in states)
+            return "".join(self._lines(groups, counts, labels, to))
 
         return lines
+
+    def _lines(
+        self,
+        groups: Iterable[tuple[Any, ...]],
+        counts: Mapping[tuple[tuple[Any, ...], str], int],
+        labels: "_Labels",
+        to: Binding,
+    ) -> Iterator[str]:
+        listed = to.vocabularies[self.kind].listed
+        totals = {group: Counter(dict.fromkeys(listed, 0)) for group in groups}
+        for (group, state), count in counts.items():
+            totals[group][to.state(self.kind, state)] += count
+        for group, by_state in totals.items():
+            start = self.name + labels.fill(group)
+            for state, count in by_state.items():
+                yield f'{start},state="{state}"}} {go_float(count)}\n'
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,37 +234,39 @@ class Table(Generic[T]):
     families: tuple[Family[T], ...]
 
 
-class _Series:
-    """Writes the start of a line, up to the last label, sorted as the client library does."""
+class _Labels:
+    """Writes an object's labels up to the last, sorted as the client library sorts them.
 
-    def __init__(
-        self, name: str, dynamic: tuple[str, ...], fixed: Mapping[str, str], last: str = ""
-    ) -> None:
-        labels = sorted((*dynamic, *fixed))
-        if last and labels[-1:] > [last]:
-            raise ValueError(f"{name}: the label {last} does not sort last")
+    Remembers the text of the last object, for which the next family asks as well.
+    """
+
+    def __init__(self, names: tuple[str, ...], fixed: Mapping[str, str]) -> None:
+        dynamic = tuple(sorted(names))
         parts = [
             f'{label}="%s"' if label in dynamic else f'{label}="{_literal(fixed[label])}"'
-            for label in labels
+            for label in sorted((*dynamic, *fixed))
         ]
-        self._template = name + "{" + ",".join(parts)
-        self._order = tuple(dynamic.index(label) for label in labels if label in dynamic)
-        self._values: Callable[[Any], tuple[Any, ...]] = _values_of(dynamic)
+        self._template = "{" + ",".join(parts)
+        self._order = tuple(names.index(label) for label in dynamic)
+        self._values = _values_of(dynamic)
+        self._last: tuple[object, str] = (None, "")
 
-    @classmethod
-    def of(
-        cls, name: str, dynamic: tuple[str, ...], fixed: Mapping[str, str], last: str = ""
-    ) -> "_Series":
-        """Return a writer that takes the labels straight from an object, already sorted."""
-        return cls(name, tuple(sorted(dynamic)), fixed, last)
-
-    def start(self, item: object) -> str:
-        """Return the start of an object's line; for a writer made by `of`."""
-        return self._template % tuple([escape(value) for value in self._values(item)])
+    def __call__(self, item: object) -> str:
+        """Return the labels of an object, read from its attributes."""
+        last, text = self._last
+        if last is not item:
+            text = self._template % tuple([escape(value) for value in self._values(item)])
+            self._last = (item, text)
+        return text
 
     def fill(self, values: tuple[Any, ...]) -> str:
-        """Return the start of the line for label values in the order they were named."""
+        """Return the labels for values in the order in which their names were given."""
         return self._template % tuple([escape(values[place]) for place in self._order])
+
+
+def _check_last(label: str, others: Iterable[str]) -> None:
+    if max(others, default="") > label:
+        raise ValueError(f"the label {label} has to sort last")
 
 
 def _values_of(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
@@ -279,6 +295,7 @@ def escape_help(text: str) -> str:
     return text.replace("\\", r"\\").replace("\n", r"\n")
 
 
+@lru_cache(maxsize=1 << 16)
 def go_float(value: float) -> str:
     """Write a number as Go and the client library do."""
     return str(floatToGoString(value))  # type: ignore[no-untyped-call]  # it is untyped

@@ -7,6 +7,7 @@ without that field (see `rows`).
 
 import re
 from datetime import UTC, datetime, timedelta, timezone
+from functools import lru_cache
 from typing import Annotated
 
 from pydantic import BeforeValidator, Field, StringConstraints
@@ -21,13 +22,14 @@ KOREA = timezone(timedelta(hours=9))
 _MAX_EXACT = 2**53
 
 
-def normal_state(text: str | None) -> str:
+@lru_cache(maxsize=1024)
+def normal_state(text: str) -> str:
     """Return a state as it stands in the label `state`."""
-    name = re.sub(r"[^A-Z0-9_]", "_", (text or "").strip().upper())
+    name = re.sub(r"[^A-Z0-9_]", "_", text.strip().upper())
     return name[:_MAX_STATE_LENGTH] or NOT_REPORTED
 
 
-def stripped_state(prefix: str, text: str | None) -> str:
+def stripped_state(prefix: str, text: str) -> str:
     """Return a state without the prefix that every state of its kind has."""
     name = normal_state(text)
     return name.removeprefix(prefix) or NOT_REPORTED
