@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exporter.config_fields import format_duration, parse_duration
+from exporter.config.fields import format_duration, parse_duration
 
 LONGEST_MS = 292 * 365 * 24 * 3_600_000
 

@@ -5,8 +5,8 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exporter import strict_yaml
-from exporter.strict_yaml import Place, StrictYamlError, parse, written
+from exporter.config import strict_yaml
+from exporter.config.strict_yaml import Place, StrictYamlError, parse, written
 
 PLAIN = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**15) + 1, 10**15 - 1) | st.text(),

@@ -277,7 +277,6 @@ _EXPECTED: Final = {
     "int_type": "a whole number",
     "is_instance_of": "text",
     "string_type": "text",
-    "string_unicode": "valid Unicode",
 }
 
 
