@@ -1,7 +1,6 @@
 """The daemon: builds everything once, keeps it running, changes it on a reload."""
 
 import asyncio
-import contextlib
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -10,12 +9,11 @@ from typing import Any, Self
 
 import aiohttp
 
-from exporter import exposition, logs, sites
+from exporter import logs, sites
 from exporter.clock import Clock, SystemClock
 from exporter.clouds.http import open_session, tls_context
 from exporter.config import Config, HttpClient
-from exporter.credentials import SecretUnavailable
-from exporter.exposition import Page
+from exporter.exposition import Exposition, Page
 from exporter.poller import Poller, late
 from exporter.sites import Site, SiteConfig, Tools
 from exporter.snapshots import Snapshots
@@ -32,7 +30,7 @@ class Application:
     Use it as a context manager: on leaving, every task and connection is closed.
     """
 
-    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
     clock: Clock = field(default_factory=SystemClock)
     telemetry: Telemetry = field(default_factory=Telemetry)
     redactor: logs.Redactor = field(default_factory=logs.Redactor)
@@ -45,6 +43,10 @@ class Application:
     _http_client: HttpClient | None = None
     _vocabularies: Mapping[str, Any] = field(default_factory=sites.vocabularies)
     _ready: bool = False
+    _exposition: Exposition = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._exposition = Exposition(sites.FAMILIES, self.snapshots, self.telemetry)
 
     async def __aenter__(self) -> Self:
         for keeper in (self._watch_credentials, self._measure_lag):
@@ -65,8 +67,7 @@ class Application:
     @property
     def ready(self) -> bool:
         """Whether every target's first poll has ended; once true, true for good."""
-        if self.config is not None and not self._ready:
-            self._ready = all(poller.attempted.is_set() for poller in self.pollers)
+        self._note_readiness()
         return self._ready
 
     def late(self) -> list[str]:
@@ -75,17 +76,19 @@ class Application:
 
     def page(self, content_type: str, *, process: bool = True) -> Page:
         """Return the exposition as of now."""
-        registries = [self.telemetry.registry, *([self.telemetry.process] if process else [])]
-        now = self.clock.monotonic()
-        return exposition.render(sites.FAMILIES, self.snapshots, registries, now, content_type)
+        return self._exposition.page(self.clock.monotonic(), content_type, process=process)
+
+    def _prepare(self) -> None:
+        self._exposition.prepare(self.clock.monotonic())
 
     def note_served(self, page: Page) -> None:
         """Note the size of a page that was served; the next page tells it."""
         self.telemetry["exposition_samples"].set(page.samples)
-        self.telemetry["exposition_bytes"].set(len(page.body))
+        self.telemetry["exposition_bytes"].set(page.size)
 
     async def apply(self, config: Config, *, loops: bool = True) -> None:
         """Put a configuration in force: start what is new, end what is gone, keep the rest."""
+        self._note_readiness()
         tls = config.http_client != self._http_client
         wanted = list(sites.site_configs(config))
         old_session = self._session if tls else None
@@ -97,7 +100,7 @@ class Application:
         waits = {poller.collector.target: poller.not_before for poller in self.pollers}
         kept = {site: built for site, built in self._sites.items() if site not in changed}
         self._sites = {each: kept.get(each) or self._build(each, waits) for each in wanted}
-        self._forget_gone()
+        self.telemetry.keep(poller.collector.target for poller in self.pollers)
         self.snapshots.replace(poller.snapshot for poller in self.pollers)
         self.config = config
         self._note_expiry(config)
@@ -112,6 +115,10 @@ class Application:
         await asyncio.gather(*(poller.poll() for poller in self.pollers))
         return all(poller.snapshot.health.up for poller in self.pollers)
 
+    def _note_readiness(self) -> None:
+        if self.config is not None and not self._ready:
+            self._ready = all(poller.attempted.is_set() for poller in self.pollers)
+
     def _open_session(self, options: HttpClient) -> aiohttp.ClientSession:
         tls = None if options.ca_file is None else tls_context(str(options.ca_file))
         return open_session(tls=tls, proxy_from_environment=options.proxy_from_environment)
@@ -125,6 +132,7 @@ class Application:
             self._vocabularies,
             self.environ,
             self.redactor.add,
+            self._prepare,
         )
         site = sites.build(config, tools, {each.target: each for each in self.snapshots})
         for poller in site.pollers:
@@ -136,19 +144,6 @@ class Application:
             asyncio.create_task(poller.run(), name=str(poller.collector.target))
             for poller in self._sites[config].pollers
         ]
-
-    def _forget_gone(self) -> None:
-        """Remove the series of the targets, and of the sites, that are there no more."""
-        targets = {poller.collector.target for poller in self.pollers}
-        places = {site.identity for site in self._sites}
-        for snapshot in self.snapshots:
-            target = snapshot.target
-            place = (target.provider, target.account, target.environment, target.region)
-            if place not in places:
-                labels = ("provider", "account", "environment", "region")
-                self.telemetry.forget(dict(zip(labels, place, strict=True)))
-            elif target not in targets:
-                self.telemetry.forget(target.labels)
 
     def _note_expiry(self, config: Config) -> None:
         gauge = self.telemetry["credentials_expire_timestamp_seconds"]
@@ -165,8 +160,7 @@ class Application:
         while True:
             await self.clock.sleep(_CREDENTIALS_SECONDS)
             for site in tuple(self._sites.values()):
-                with contextlib.suppress(SecretUnavailable):
-                    site.follow_credentials()
+                site.follow_credentials()
 
     async def _measure_lag(self) -> None:
         lag = self.telemetry["event_loop_lag_seconds"]

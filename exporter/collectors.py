@@ -1,13 +1,12 @@
 """What a poller polls: one collector of one account in one region."""
 
-import asyncio
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol
 
 from exporter.clouds.http import Caller
 from exporter.clouds.paging import Listing
-from exporter.clouds.rows import R, Reader, Record
+from exporter.clouds.rows import R, Reader
 from exporter.families import Table
 from exporter.snapshots import Sighting, TargetId
 
@@ -33,6 +32,11 @@ class Collector(Protocol):
     @property
     def tables(self) -> tuple[Table[Any], ...]:
         """The families of what it sees, the main objects first."""
+        ...
+
+    @property
+    def derived(self) -> Mapping[str, Callable[[Any], str]]:
+        """Labels of its objects that are no attributes of them, but follow from more."""
         ...
 
     @property
@@ -63,23 +67,20 @@ class Listed(Protocol[R]):
         ...
 
 
-def _unchanged(record: Record[R]) -> Record[R]:
-    return record
-
-
 @dataclass(slots=True)
 class ListCollector(Generic[R]):
     """A collector of one list: what the list holds is what there is.
 
-    `refine` completes a record with what the answer lacks, and gives the same Record for
-    the same record as long as nothing else changed; `on_listing` hears of what was found.
+    `generation` tells, by another number, that derived labels may have changed; `on_listing`
+    hears of what was found.
     """
 
     target: TargetId
     table: Table[R]
     pace: Pace
     listed: Listed[R]
-    refine: Callable[[Record[R]], Record[R]] = _unchanged
+    derived: Mapping[str, Callable[[Any], str]] = field(default_factory=dict)
+    generation: Callable[[], int] = lambda: 0
     on_listing: Callable[[Listing[R]], None] = lambda _: None
     urgent: bool = True
 
@@ -97,19 +98,16 @@ class ListCollector(Generic[R]):
         finally:
             self.listed.reader.end_poll(whole=whole)
         self.on_listing(listing)
-        records = await asyncio.to_thread(self._refined, listing)
-        return sighting(self.table, listing, records)
-
-    def _refined(self, listing: Listing[R]) -> dict[tuple[str, ...], Record[R]]:
-        return {key: self.refine(record) for key, record in listing.records.items()}
+        return sighting(self.table, listing, self.generation())
 
 
-def sighting(table: Table[R], listing: Listing[R], records: dict[Any, Record[R]]) -> Sighting:
-    """Return what a listing, with its records refined, means for a table."""
+def sighting(table: Table[R], listing: Listing[R], generation: int = 0) -> Sighting:
+    """Return what a listing means for a table."""
     return Sighting(
-        {table.name: records},
+        {table.name: listing.records},
         complete=listing.complete,
         reported=listing.total,
         nameless=listing.nameless,
         duplicates=listing.duplicates,
+        generation=generation,
     )

@@ -1,82 +1,145 @@
 """The page that Prometheus scrapes: the snapshots' lines, then the exporter's own metrics.
 
-The lines stand ready in the snapshots; a page is a join of them under the headers of their
-families. Both formats share all of them, for they are gauges.
+The objects' lines stand ready in the snapshots, as text and compressed, and are the same in
+both formats, for their families are gauges. Put together once for as long as no snapshot
+changes, they are only copied at a scrape.
 """
 
-import gzip
 from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
-from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client import generate_latest
 from prometheus_client.openmetrics.exposition import generate_latest as generate_openmetrics
 
+from exporter import deflate
+from exporter.deflate import Packed, Packer
 from exporter.families import Family
 from exporter.negotiation import OPENMETRICS
-from exporter.snapshots import Snapshot
+from exporter.sheet import Piece
+from exporter.snapshots import Snapshots
+from exporter.telemetry import OWN, PREFIX, Telemetry
 
 _EOF = b"# EOF\n"
-_GZIP_LEVEL = 1
+_JOINED_LINES = 1024
+
+View = tuple[Mapping[str, Piece], ...]
+"""What one snapshot shows: the lines of each of its tables, by family."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A finished page, not compressed."""
+    """A finished page: its texts, to be written one behind the other, and compressed."""
 
-    body: bytes
+    texts: Sequence[bytes]
+    packed: Sequence[Packed]
     content_type: str
+    samples: int
 
     @property
-    def samples(self) -> int:
-        """The number of samples on the page."""
-        return self.body.count(b"\n") - self.body.count(b"\n#") - self.body.startswith(b"#")
+    def size(self) -> int:
+        """The size in bytes, not compressed."""
+        return sum(piece.size for piece in self.packed)
+
+    @property
+    def body(self) -> bytes:
+        """The page as one text."""
+        return b"".join(self.texts)
+
+    def chunks(self) -> Iterator[bytes]:
+        """Yield the page in chunks, none of which takes long to make."""
+        texts = iter(self.texts)
+        while some := tuple(islice(texts, _JOINED_LINES)):
+            yield b"".join(some)
 
     def gzipped(self) -> bytes:
-        """Return the body compressed; this takes time, and belongs into a thread."""
-        return gzip.compress(self.body, compresslevel=_GZIP_LEVEL, mtime=0)
+        """Return the page as a gzip stream."""
+        return deflate.gzip(deflate.join(self.packed))
 
 
-def object_families(
-    families: Iterable[Family[Any]], snapshots: Iterable[Snapshot], now: float
-) -> list[bytes]:
-    """Return each family that has samples: its header, then the lines of every target.
+@dataclass(frozen=True, slots=True)
+class _Objects:
+    """The part of the page that the snapshots make, and what they showed when it was made."""
 
-    What holds is asked of each snapshot once, so that all families of a page are of the
-    same polls.
-    """
-    lines: defaultdict[str, list[bytes]] = defaultdict(list)
-    for snapshot in snapshots:
-        for pieces in snapshot.pieces(now):
-            for name, piece in pieces.items():
-                if piece:
-                    lines[name].append(piece)
-    page: list[bytes] = []
-    for family in families:
-        if family.name in lines:
-            page += [family.header.encode(), *lines[family.name]]
-    return page
+    views: tuple[View, ...] = ()
+    texts: tuple[bytes, ...] = ()
+    packed: Packed = field(default_factory=lambda: deflate.join(()))
+    samples: int = 0
 
 
-def own_families(registries: Iterable[CollectorRegistry], content_type: str) -> bytes:
-    """Return the exporter's own metrics, in the wanted format, without the end mark."""
-    if content_type == OPENMETRICS:
-        pages = [generate_openmetrics(registry) for registry in registries]  # type: ignore[no-untyped-call]  # it is untyped
-        return b"".join(page.removesuffix(_EOF) for page in pages)
-    return b"".join(generate_latest(registry) for registry in registries)
+class Exposition:
+    """Makes the page of the snapshots and of the exporter's own metrics."""
+
+    def __init__(
+        self, families: Sequence[Family[Any]], snapshots: Snapshots, telemetry: Telemetry
+    ) -> None:
+        packer = Packer()
+        headers = [(family.name, family.header.encode()) for family in families]
+        self._headers = [(name, Piece((text,), packer.pack(text))) for name, text in headers]
+        self._snapshots = snapshots
+        self._telemetry = telemetry
+        self._objects = _Objects()
+
+    def page(self, now: float, content_type: str, *, process: bool = True) -> Page:
+        """Return the page as of a time of the monotonic clock."""
+        objects = self.prepare(now)
+        openmetrics = content_type == OPENMETRICS
+        own = b"".join(self._own(openmetrics=openmetrics, process=process))
+        end = _EOF if openmetrics else b""
+        comments = own.count(b"\n#") + own.startswith(b"#")
+        return Page(
+            texts=(*objects.texts, own + end),
+            packed=(objects.packed, Packer().pack(own + end)),
+            content_type=content_type,
+            samples=objects.samples + own.count(b"\n") - comments,
+        )
+
+    def prepare(self, now: float) -> _Objects:
+        """Put the objects' part together, where a snapshot shows something else than before.
+
+        What holds is asked of each snapshot once, so that all families are of the same polls.
+        """
+        views = tuple(snapshot.pieces(now) for snapshot in self._snapshots)
+        if not _same(views, self._objects.views):
+            self._objects = self._put_together(views)
+        return self._objects
+
+    def _put_together(self, views: tuple[View, ...]) -> _Objects:
+        by_family: defaultdict[str, list[Piece]] = defaultdict(list)
+        for view in views:
+            for pieces in view:
+                for name, piece in pieces.items():
+                    if piece.packed.size:
+                        by_family[name].append(piece)
+        used = [
+            piece
+            for name, header in self._headers
+            if name in by_family
+            for piece in (header, *by_family[name])
+        ]
+        packed = deflate.join(piece.packed for piece in used)
+        texts = tuple(text for piece in used for text in piece.texts)
+        return _Objects(views, texts, packed, packed.lines - 2 * len(by_family))
+
+    def _own(self, *, openmetrics: bool, process: bool) -> Iterator[bytes]:
+        """Yield the exporter's own families, each header with the lines of every scope."""
+        scopes = [scope.lines for scope in self._telemetry.scopes]
+        for own in OWN:
+            lines = [scope[PREFIX + own.name] for scope in scopes if PREFIX + own.name in scope]
+            if any(lines):
+                header = own.openmetrics_header if openmetrics else own.header
+                yield header.encode()
+                yield from lines
+        if process and openmetrics:
+            page = generate_openmetrics(self._telemetry.process)  # type: ignore[no-untyped-call]  # it is untyped
+            yield page.removesuffix(_EOF)
+        elif process:
+            yield generate_latest(self._telemetry.process)
 
 
-def render(
-    families: Iterable[Family[Any]],
-    snapshots: Iterable[Snapshot],
-    registries: Iterable[CollectorRegistry],
-    now: float,
-    content_type: str,
-) -> Page:
-    """Return the whole page as of a time of the monotonic clock."""
-    parts = object_families(families, snapshots, now)
-    parts.append(own_families(registries, content_type))
-    if content_type == OPENMETRICS:
-        parts.append(_EOF)
-    return Page(b"".join(parts), content_type)
+def _same(views: Sequence[View], known: Sequence[View]) -> bool:
+    """Return whether these are the very same views, which are made anew with any change."""
+    pairs = zip(views, known, strict=False)
+    return len(views) == len(known) and all(mine is theirs for mine, theirs in pairs)

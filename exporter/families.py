@@ -23,6 +23,8 @@ from exporter.states import Vocabulary
 T = TypeVar("T")
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_GO_EXPONENT = 1e6
+"""The number from which on Go writes an exponent."""
 
 Lines = Callable[[T], str]
 """An object, or a collection of them, to lines of the exposition, each with its newline."""
@@ -30,17 +32,21 @@ Lines = Callable[[T], str]
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """What the lines of a target have in common: its labels, and how states are written."""
+    """What the lines of a target have in common: its labels, and how states are written.
+
+    `derived` are labels of its objects that are no attributes of them.
+    """
 
     labels: Mapping[str, str]
     vocabularies: Mapping[str, Vocabulary] = field(default_factory=dict)
     expected_states: Collection[str] = ()
     current_state_only: bool = False
+    derived: Mapping[str, Callable[[Any], str]] = field(default_factory=dict, compare=False)
     _writers: dict[tuple[str, ...], "_Labels"] = field(default_factory=dict, compare=False)
 
     def writer(self, names: tuple[str, ...]) -> "_Labels":
         """Return what writes these labels of an object; families with the same share it."""
-        return self._writers.setdefault(names, _Labels(names, self.labels))
+        return self._writers.setdefault(names, _Labels(names, self.labels, self.derived))
 
     def state(self, kind: str, state: str) -> str:
         """Return the value of the label `state`."""
@@ -173,8 +179,8 @@ class Members(ObjectFamily[T]):
         own, inner = _values_of(self.labels), _values_of(self.part_labels)
 
         def lines(item: T) -> str:
-            values = dict.fromkeys((*own(item), *inner(part)) for part in self.parts(item))
-            return "".join(f"{self.name}{labels.fill(each)}}} 1.0\n" for each in values)
+            each = (labels.fill((*own(item), *inner(part))) for part in self.parts(item))
+            return "".join(f"{self.name}{text}}} 1.0\n" for text in dict.fromkeys(each))
 
         return lines
 
@@ -217,13 +223,14 @@ class StateCounts(ListFamily[T]):
         to: Binding,
     ) -> Iterator[str]:
         listed = to.vocabularies[self.kind].listed
-        totals = {group: Counter(dict.fromkeys(listed, 0)) for group in groups}
+        # By their text, for groups that differ only in a null for an empty label are one.
+        texts = {group: labels.fill(group) for group in groups}
+        totals = {text: Counter(dict.fromkeys(listed, 0)) for text in texts.values()}
         for (group, state), count in counts.items():
-            totals[group][to.state(self.kind, state)] += count
-        for group, by_state in totals.items():
-            start = self.name + labels.fill(group)
+            totals[texts[group]][to.state(self.kind, state)] += count
+        for text, by_state in totals.items():
             for state, count in by_state.items():
-                yield f'{start},state="{state}"}} {go_float(count)}\n'
+                yield f'{self.name}{text},state="{state}"}} {go_float(count)}\n'
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +247,12 @@ class _Labels:
     Remembers the text of the last object, for which the next family asks as well.
     """
 
-    def __init__(self, names: tuple[str, ...], fixed: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        names: tuple[str, ...],
+        fixed: Mapping[str, str],
+        derived: Mapping[str, Callable[[Any], str]] | None = None,
+    ) -> None:
         dynamic = tuple(sorted(names))
         parts = [
             f'{label}="%s"' if label in dynamic else f'{label}="{_literal(fixed[label])}"'
@@ -248,20 +260,22 @@ class _Labels:
         ]
         self._template = "{" + ",".join(parts)
         self._order = tuple(names.index(label) for label in dynamic)
-        self._values = _values_of(dynamic)
+        self._values = _values_of(dynamic, derived or {})
+        # What is derived of the same object may be another text the next time.
+        self._lasting = not derived or derived.keys().isdisjoint(names)
         self._last: tuple[object, str] = (None, "")
 
     def __call__(self, item: object) -> str:
         """Return the labels of an object, read from its attributes."""
         last, text = self._last
-        if last is not item:
-            text = self._template % tuple([escape(value) for value in self._values(item)])
+        if last is not item or not self._lasting:
+            text = self._template % _escaped(self._values(item))
             self._last = (item, text)
         return text
 
     def fill(self, values: tuple[Any, ...]) -> str:
         """Return the labels for values in the order in which their names were given."""
-        return self._template % tuple([escape(values[place]) for place in self._order])
+        return self._template % _escaped(tuple([values[place] for place in self._order]))
 
 
 def _check_last(label: str, others: Iterable[str]) -> None:
@@ -269,22 +283,35 @@ def _check_last(label: str, others: Iterable[str]) -> None:
         raise ValueError(f"the label {label} has to sort last")
 
 
-def _values_of(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
+def _values_of(
+    names: tuple[str, ...], derived: Mapping[str, Callable[[Any], str]] | None = None
+) -> Callable[[Any], tuple[Any, ...]]:
     """Return a function that reads attributes as a tuple, whatever their number."""
+    if derived and not derived.keys().isdisjoint(names):
+        getters = [derived.get(name) or attrgetter(name) for name in names]
+        return lambda item: tuple([getter(item) for getter in getters])
     if len(names) > 1:
         return attrgetter(*names)
-    getters = [attrgetter(name) for name in names]
-    return lambda item: tuple(getter(item) for getter in getters)
+    only = [attrgetter(name) for name in names]
+    return lambda item: tuple([getter(item) for getter in only])
+
+
+def _escaped(values: tuple[str | None, ...]) -> tuple[str, ...]:
+    """Escape label values; most need nothing, which one look at all of them tells."""
+    texts = tuple(["" if value is None else value for value in values])
+    together = "".join(texts)
+    plain = together.isascii() and not ("\\" in together or '"' in together or "\n" in together)
+    return texts if plain else tuple([escape(text) for text in texts])
 
 
 def _literal(text: str) -> str:
     return escape(text).replace("%", "%%")
 
 
-def escape(value: str | None) -> str:
-    """Escape a label value; None is the empty value."""
-    if value is None:
-        return ""
+def escape(value: str) -> str:
+    """Escape a label value; what UTF-8 can't hold becomes U+FFFD."""
+    if not value.isascii():
+        value = _LONE_SURROGATE.sub("\ufffd", value)
     if "\\" in value or '"' in value or "\n" in value:
         return value.replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"")
     return value
@@ -295,15 +322,13 @@ def escape_help(text: str) -> str:
     return text.replace("\\", r"\\").replace("\n", r"\n")
 
 
-@lru_cache(maxsize=1 << 16)
 def go_float(value: float) -> str:
     """Write a number as Go and the client library do."""
-    return str(floatToGoString(value))  # type: ignore[no-untyped-call]  # it is untyped
+    number = float(value)
+    return repr(number) if -_GO_EXPONENT < number < _GO_EXPONENT else _large_go_float(number)
 
 
-def encode(text: str) -> bytes:
-    """Encode lines; what UTF-8 can't hold becomes U+FFFD."""
-    try:
-        return text.encode()
-    except UnicodeEncodeError:
-        return _LONE_SURROGATE.sub("\ufffd", text).encode()
+@lru_cache(maxsize=1 << 16)
+def _large_go_float(number: float) -> str:
+    """Write a number that Go may write otherwise; no zero, for 0.0 and -0.0 are one key."""
+    return str(floatToGoString(number))  # type: ignore[no-untyped-call]  # it is untyped

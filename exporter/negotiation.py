@@ -1,8 +1,9 @@
 """What a scraper accepts: the format of the page and its compression.
 
 Prometheus sends `application/openmetrics-text;version=1.0.0;q=0.5,text/plain;…;q=0.3,
-*/*;q=0.1` and the like. The highest quality wins, the text format where two are equal. A
-header that can't be understood gets what every scraper understands.
+*/*;q=0.1` and the like. A format has the quality of the closest range that names it; the
+higher one wins, the text format where they are equal. A header that can't be understood
+gets what every scraper understands.
 """
 
 from collections.abc import Iterator
@@ -11,8 +12,10 @@ from dataclasses import dataclass
 TEXT = "text/plain; version=0.0.4; charset=utf-8"
 OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 
-_OPENMETRICS_VERSIONS = ("1.0.0", "0.0.1", "")
-_TEXT_VERSIONS = ("0.0.4", "")
+_VERSIONS = {
+    "application/openmetrics-text": ("1.0.0", "0.0.1", ""),
+    "text/plain": ("0.0.4", ""),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +27,9 @@ class _Choice:
 
 def content_type(accept: str) -> str:
     """Return the content type, of the two that there are, that an Accept header prefers."""
-    best, chosen = 0.0, TEXT
-    for choice in _choices(accept):
-        offered = _offered(choice)
-        better = choice.quality > best or (choice.quality == best and offered == TEXT)
-        if offered and choice.quality > 0 and better:
-            best, chosen = choice.quality, offered
-    return chosen
+    choices = tuple(_choices(accept))
+    openmetrics = _quality_of("application/openmetrics-text", choices)
+    return OPENMETRICS if openmetrics > _quality_of("text/plain", choices) else TEXT
 
 
 def accepts_gzip(accept_encoding: str) -> bool:
@@ -39,12 +38,19 @@ def accepts_gzip(accept_encoding: str) -> bool:
     return qualities.get("gzip", qualities.get("x-gzip", qualities.get("*", 0.0))) > 0
 
 
-def _offered(choice: _Choice) -> str:
-    if choice.name == "application/openmetrics-text" and choice.version in _OPENMETRICS_VERSIONS:
-        return OPENMETRICS
-    if choice.name == "text/plain" and choice.version in _TEXT_VERSIONS:
-        return TEXT
-    return TEXT if choice.name in {"*/*", "text/*"} else ""
+def _quality_of(media_type: str, choices: tuple[_Choice, ...]) -> float:
+    """Return the quality that the closest range gives a media type; 0 where none names it."""
+    group = media_type.partition("/")[0] + "/*"
+    for media_range in (media_type, group, "*/*"):
+        qualities = [
+            choice.quality
+            for choice in choices
+            if choice.name == media_range
+            and (media_range != media_type or choice.version in _VERSIONS[media_type])
+        ]
+        if qualities:
+            return max(qualities)
+    return 0.0
 
 
 def _choices(header: str) -> Iterator[_Choice]:

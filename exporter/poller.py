@@ -6,7 +6,7 @@ outcome: a loop goes on until it is cancelled.
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +14,7 @@ from structlog.stdlib import BoundLogger
 
 from exporter.clock import Clock
 from exporter.clouds.http import Caller, Client
-from exporter.clouds.outcomes import Failure, InternalError, Partial, RateLimited, TimedOut
+from exporter.clouds.outcomes import Failure, InternalError, Partial, TimedOut
 from exporter.collectors import Collector
 from exporter.families import State
 from exporter.schedule import MAX_WAIT_SECONDS, Schedule
@@ -36,13 +36,17 @@ class Poller:
     schedule: Schedule
     clock: Clock
     log: BoundLogger
+    on_update: Callable[[], object] = lambda: None
     not_before: float = 0.0
     wake: asyncio.Event = field(default_factory=asyncio.Event)
     attempted: asyncio.Event = field(default_factory=asyncio.Event)
-    _next: float = 0.0
+    _next: float = field(init=False)
     _failed_whole: int = 0
     _faults_told: set[str] = field(default_factory=set)
     _crowd_told: bool = False
+
+    def __post_init__(self) -> None:
+        self._next = self.clock.monotonic()
 
     async def run(self) -> None:
         """Poll at once, then by the schedule, until cancelled."""
@@ -76,8 +80,17 @@ class Poller:
         self._plan(failure, began)
         self._tell_if_crowded(caller)
         self.telemetry.ended(self.clock.monotonic() - began, health.consecutive_failures)
+        await self._prepare()
         health.attempted = True
         self.attempted.set()
+
+    async def _prepare(self) -> None:
+        """Do what the next scrape would have to do otherwise."""
+        try:
+            await asyncio.to_thread(self.telemetry.write)
+            await asyncio.to_thread(self.on_update)
+        except Exception:
+            self.log.exception("preparing the page died of a defect; please report it")
 
     async def _outcome(self, caller: Caller, wall: float) -> Failure | None:
         """Poll, and return what went wrong, if anything did."""
@@ -165,9 +178,10 @@ class Poller:
         self._next = self.schedule.after_failures(
             began, now, pace.interval, pace.max_backoff, self._failed_whole
         )
-        if isinstance(failure, RateLimited) or (failure is not None and failure.wait):
-            self.not_before = now + min(failure.wait or 0.0, MAX_WAIT_SECONDS)
+        if failure is not None and failure.wait:
+            self.not_before = now + min(failure.wait, MAX_WAIT_SECONDS)
             self._next = max(self._next, self.not_before)
+            self.wake.clear()
         self.telemetry.interval(pace.interval)
         self.snapshot.stale_after = pace.stale_after
         self.snapshot.health.next_poll = self.clock.wall() + self._next - now

@@ -33,7 +33,9 @@ class Schedule:
     def after(self, now: float, interval: float) -> float:
         """Return the next moment of the target's phase after now."""
         offset = self.phase * interval
-        return (math.floor((now - offset) / interval) + 1) * interval + offset
+        then = (math.floor((now - offset) / interval) + 1) * interval + offset
+        # At a moment of the phase itself the division may round down to the one before.
+        return then if then > now else then + interval
 
     def after_failures(
         self, began: float, now: float, interval: float, longest: float, failures: int

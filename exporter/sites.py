@@ -1,5 +1,6 @@
 """A site is one account in one region: one budget, one client, several collectors."""
 
+import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -17,11 +18,12 @@ from exporter.clouds.scp import families as scp_families
 from exporter.clouds.scp.signing import ScpDialect
 from exporter.collectors import Collector, Pace
 from exporter.config import Config, MetricsOptions, NsmlAccount, Polling, ScpAccount
-from exporter.credentials import Credentials, Secret
+from exporter.credentials import Credentials, Secret, SecretUnavailable
 from exporter.families import Binding
 from exporter.poller import Poller
 from exporter.schedule import Schedule, phase_of
-from exporter.snapshots import Sheet, Snapshot
+from exporter.sheet import Sheet
+from exporter.snapshots import Snapshot
 from exporter.states import Vocabulary
 from exporter.telemetry import Telemetry
 
@@ -51,8 +53,9 @@ class Tools:
     telemetry: Telemetry
     clock: Clock
     vocabularies: Mapping[str, Vocabulary]
-    environ: Mapping[str, str]
+    environ: Mapping[str, str] = field(repr=False)
     on_secret: Callable[[str], None]
+    on_update: Callable[[], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +85,8 @@ class Site:
 
     def follow_credentials(self) -> None:
         """Read the credentials, and let failing pollers hurry where they have changed."""
-        self.credentials.read()
+        with contextlib.suppress(SecretUnavailable):
+            self.credentials.read()
         if self.credentials.version != self._credentials_version:
             self._credentials_version = self.credentials.version
             for poller in self.pollers:
@@ -93,7 +97,9 @@ def site_configs(config: Config) -> Iterator[SiteConfig]:
     """Yield what there is to poll, in the order of the configuration."""
     for account in config.scp:
         for region in account.regions:
-            yield SiteConfig(account, region, config.metrics)
+            # Of the regions its own alone: what becomes of the others does not concern it.
+            alone = account.model_copy(update={"regions": (region,)})
+            yield SiteConfig(alone, region, config.metrics)
     for research in config.nsml:
         yield SiteConfig(research, "", config.metrics)
 
@@ -115,6 +121,7 @@ def build(config: SiteConfig, tools: Tools, known: Mapping[object, Snapshot]) ->
     )
     for collector in _collectors(config, tools):
         site.pollers.append(_poller(collector, client, config, tools, known))
+    site.follow_credentials()
     return site
 
 
@@ -188,9 +195,8 @@ def _poller(
     target = collector.target
     snapshot = _snapshot(collector, config, tools)
     before = known.get(target)
-    if before is not None and before.same_shape(snapshot):
-        before.stale_after = snapshot.stale_after
-        snapshot = before
+    if before is not None:
+        snapshot.adopt(before, tools.clock.monotonic())
     return Poller(
         collector=collector,
         client=client,
@@ -198,6 +204,7 @@ def _poller(
         telemetry=tools.telemetry.target(target, collector.pace.interval),
         schedule=Schedule(phase_of(str(target))),
         clock=tools.clock,
+        on_update=tools.on_update,
         log=logs.get("poller").bind(**{k: v for k, v in target.labels.items() if v}),
     )
 
@@ -210,6 +217,7 @@ def _snapshot(collector: Collector, config: SiteConfig, tools: Tools) -> Snapsho
         vocabularies=tools.vocabularies,
         expected_states=account.terminal_run_states if isinstance(account, NsmlAccount) else (),
         current_state_only=config.metrics.state_series == "current",
+        derived=collector.derived,
     )
     sheets = tuple(Sheet(table, binding) for table in collector.tables)
     return Snapshot(target, collector.pace.stale_after, sheets)

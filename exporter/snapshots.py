@@ -8,12 +8,10 @@ not seen for longer than `stale_after` is not shown, whoever is late.
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic
+from typing import Any
 
-from exporter.clouds.rows import R, Record
-from exporter.families import Binding, Family, Lines, ListFamily, ObjectFamily, Table, encode
-
-Key = tuple[str, ...]
+from exporter.clouds.rows import Record
+from exporter.sheet import Key, Piece, Sheet
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +46,7 @@ class Sighting:
     `complete` is whether the poll saw all that there is. Where it is not, what the poll did
     not see is not gone, but for what belongs to a `settled` object: one, by the start of
     its parts' keys, whose parts were all seen, or which is known to be gone itself.
+    `generation` grows when labels that don't come from the records may have changed.
     """
 
     tables: Mapping[str, Mapping[Key, Record[Any]]]
@@ -56,6 +55,7 @@ class Sighting:
     nameless: int = 0
     duplicates: int = 0
     settled: frozenset[Key] = frozenset()
+    generation: int = 0
 
     @property
     def objects(self) -> int:
@@ -64,80 +64,39 @@ class Sighting:
 
 
 @dataclass(slots=True)
-class Sheet(Generic[R]):
-    """The records of one table of one target, and their lines in each family.
+class Seen:
+    """The records of one table as they were last seen, and when, in monotonic seconds."""
 
-    The lines of an object are written when its record changes, and a family's lines are
-    joined when any of them did.
-    """
+    sheet: Sheet[Any]
+    records: Mapping[Key, Record[Any]] = field(default_factory=dict)
+    times: Mapping[Key, float] = field(default_factory=dict)
+    generation: int = 0
 
-    table: Table[R]
-    binding: Binding
-    records: dict[Key, Record[R]] = field(default_factory=dict)
-    seen: dict[Key, float] = field(default_factory=dict)
-    pieces: dict[str, bytes] = field(default_factory=dict)
-    _lines: dict[Key, tuple[Record[R], tuple[bytes, ...]]] = field(default_factory=dict)
-    _shown: dict[Key, Record[R]] = field(default_factory=dict)
-    _per_object: tuple[tuple[Family[R], Lines[R]], ...] = ()
-    _per_list: tuple[tuple[Family[R], Lines[Any]], ...] = ()
-
-    def __post_init__(self) -> None:
-        families = self.table.families
-        self._per_object = tuple(
-            (family, family.bind(self.binding))
-            for family in families
-            if isinstance(family, ObjectFamily)
-        )
-        self._per_list = tuple(
-            (family, family.bind(self.binding))
-            for family in families
-            if isinstance(family, ListFamily)
-        )
-
-    def update(self, sighting: Sighting, now: float) -> None:
-        """Take in what a poll saw at a time of the monotonic clock."""
-        records = sighting.tables[self.table.name]
-        seen = dict.fromkeys(records, now)
+    def update(self, sighting: Sighting, now: float, oldest: float) -> None:
+        """Take in what a poll saw; what was last seen before `oldest` goes in any case."""
+        records = sighting.tables[self.sheet.table.name]
+        times = dict.fromkeys(records, now)
+        self.generation = sighting.generation
         if sighting.complete:
-            self.records, self.seen = dict(records), seen
+            self.records, self.times = records, times
             return
-        kept = {key: rec for key, rec in self.records.items() if not _settled(key, sighting)}
-        self.records = {**kept, **records}
-        self.seen = {key: self.seen[key] for key in kept} | seen
-
-    def show(self, oldest: float) -> None:
-        """Write the lines of the records that were seen at this time or later."""
-        shown = {key: rec for key, rec in self.records.items() if self.seen[key] >= oldest}
-        changed = self._write(shown)
-        if changed or shown.keys() != self._shown.keys() or not self.pieces:
-            self._shown = shown
-            self._join()
-
-    def _write(self, shown: Mapping[Key, Record[R]]) -> bool:
-        changed = False
-        for key in self._lines.keys() - shown.keys():
-            del self._lines[key]
-        for key, record in shown.items():
-            known = self._lines.get(key)
-            if known is None or known[0] is not record:
-                item = record.item
-                lines = tuple(encode(write(item)) for _, write in self._per_object)
-                self._lines[key] = (record, lines)
-                changed = True
-        return changed
-
-    def _join(self) -> None:
-        columns: Iterable[tuple[bytes, ...]] = [lines for _, lines in self._lines.values()]
-        joined = [b"".join(column) for column in zip(*columns, strict=True)] or [b""] * len(
-            self._per_object
-        )
-        items = [record.item for record in self._shown.values()]
-        pieces = {
-            family.name: lines for (family, _), lines in zip(self._per_object, joined, strict=True)
+        kept = {
+            key: record
+            for key, record in self.records.items()
+            if self.times[key] >= oldest and not _settled(key, sighting)
         }
-        for family, write in self._per_list:
-            pieces[family.name] = encode(write(items))
-        self.pieces = pieces
+        times = {key: self.times[key] for key in kept} | times
+        self.records, self.times = {**kept, **records}, times
+
+    def show(self, oldest: float) -> float | None:
+        """Write the lines of what was seen since then; return the first time among them."""
+        first = min(self.times.values(), default=None)
+        records = self.records
+        if first is not None and first < oldest:
+            records = {key: rec for key, rec in records.items() if self.times[key] >= oldest}
+            first = min((self.times[key] for key in records), default=None)
+        self.sheet.show(records, self.generation)
+        return first
 
 
 def _settled(key: Key, sighting: Sighting) -> bool:
@@ -171,44 +130,47 @@ class Snapshot:
     sheets: tuple[Sheet[Any], ...]
     health: Health = field(default_factory=Health)
     updated: float | None = None
-    _pieces: tuple[Mapping[str, bytes], ...] = ()
-    _next_expiry: float | None = None
+    seen: tuple[Seen, ...] = field(init=False)
+    _pieces: tuple[Mapping[str, Piece], ...] = ()
+    _first: float | None = None
     _writing: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        self.seen = tuple(Seen(sheet) for sheet in self.sheets)
 
     def update(self, sighting: Sighting, now: float) -> None:
         """Take in a poll that was whole or partial, and write its lines; safe in a thread."""
         with self._writing:
-            for sheet in self.sheets:
-                sheet.update(sighting, now)
+            for seen in self.seen:
+                seen.update(sighting, now, now - self.stale_after)
             self._show(now)
             self.updated = now
 
-    def pieces(self, now: float) -> tuple[Mapping[str, bytes], ...]:
+    def pieces(self, now: float) -> tuple[Mapping[str, Piece], ...]:
         """Return the lines of each table by family, as far as they hold at this time."""
-        if self.updated is None or now - self.updated > self.stale_after:
+        if self.updated is None or not self.fresh(self.updated, now):
             return ()
-        if self._next_expiry is not None and now > self._next_expiry:
+        if self._first is not None and not self.fresh(self._first, now):
             with self._writing:
                 self._show(now)
         return self._pieces
 
-    def same_shape(self, other: "Snapshot") -> bool:
-        """Return whether another snapshot would write the same lines for the same objects."""
-        mine = [(sheet.table, sheet.binding) for sheet in self.sheets]
-        return mine == [(sheet.table, sheet.binding) for sheet in other.sheets]
+    def adopt(self, other: "Snapshot", now: float) -> None:
+        """Take over what another snapshot of the same target saw, and how its polls went."""
+        for mine, theirs in zip(self.seen, other.seen, strict=True):
+            mine.records, mine.times = theirs.records, theirs.times
+        self.health, self.updated = other.health, other.updated
+        if self.updated is not None:
+            self._show(now)
 
     def fresh(self, seen: float, now: float) -> bool:
         """Return whether what was seen at a time still holds."""
         return now - seen <= self.stale_after
 
     def _show(self, now: float) -> None:
-        oldest = now - self.stale_after
-        for sheet in self.sheets:
-            sheet.show(oldest)
-        self._pieces = tuple(sheet.pieces for sheet in self.sheets)
-        times = (seen for sheet in self.sheets for seen in sheet.seen.values() if seen >= oldest)
-        first = min(times, default=None)
-        self._next_expiry = None if first is None else first + self.stale_after
+        firsts = [seen.show(now - self.stale_after) for seen in self.seen]
+        self._pieces = tuple(seen.sheet.pieces for seen in self.seen)
+        self._first = min((each for each in firsts if each is not None), default=None)
 
 
 class Snapshots:

@@ -1,5 +1,6 @@
 """The states that a kind of object can be in, as values of the label `state`."""
 
+import threading
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
@@ -17,7 +18,7 @@ class Vocabulary:
     listed has a series only for the object that is in it; `expected` ones are no surprise.
     Past 32 different surprises all further ones share the name OTHER, so that a service
     that writes free text can't grow the number of series without bound. One vocabulary
-    serves all targets of a process.
+    serves all targets of a process, which are written in several threads.
     """
 
     kind: str
@@ -25,6 +26,7 @@ class Vocabulary:
     on_unlisted: Callable[[str, str], None] = lambda _kind, _state: None
     listed: tuple[str, ...] = field(init=False)
     _met: set[str] = field(default_factory=set, init=False)
+    _meeting: threading.Lock = field(default_factory=threading.Lock, init=False, compare=False)
 
     def __post_init__(self) -> None:
         self.listed = (*self.states, NOT_REPORTED)
@@ -37,8 +39,10 @@ class Vocabulary:
         """Return the value of the label `state` for a state as it was read."""
         if state in self._met or not self.surprising(state, expected):
             return state
-        if len(self._met) >= MAX_UNLISTED:
-            return OTHER
-        self._met.add(state)
-        self.on_unlisted(self.kind, state)
+        with self._meeting:
+            if state not in self._met:
+                if len(self._met) >= MAX_UNLISTED:
+                    return OTHER
+                self._met.add(state)
+                self.on_unlisted(self.kind, state)
         return state

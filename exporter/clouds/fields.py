@@ -5,6 +5,7 @@ negative count, is no value. What does not fit raises, and the row is then read 
 without that field (see `rows`).
 """
 
+import math
 import re
 from datetime import UTC, datetime, timedelta, timezone
 from functools import lru_cache
@@ -19,7 +20,7 @@ _MAX_STATE_LENGTH = 64
 _FIRST_SENSIBLE_YEAR = 2000
 _LAST_SENSIBLE_YEAR = 2200
 KOREA = timezone(timedelta(hours=9))
-_MAX_EXACT = 2**53
+MAX_EXACT = 2**53
 
 
 @lru_cache(maxsize=1024)
@@ -53,6 +54,12 @@ def unix_time(value: object, zone: timezone) -> float | None:
     return moment.timestamp()
 
 
+def _finite(value: object) -> object:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError("not a finite number")
+    return value
+
+
 def _utc_time(value: object) -> float | None:
     return unix_time(value, UTC)
 
@@ -65,13 +72,14 @@ Id = Annotated[
     str,
     StringConstraints(strict=False, strip_whitespace=True, min_length=1),
     Field(coerce_numbers_to_str=True),
+    BeforeValidator(_finite),
 ]
 """What names an object: not blank; a number is its text."""
 
-Text = Annotated[str, Field(strict=False, coerce_numbers_to_str=True)]
+Text = Annotated[str, Field(strict=False, coerce_numbers_to_str=True), BeforeValidator(_finite)]
 """A text that a service may also give as a number."""
 
-Count = Annotated[int, Field(ge=0, le=_MAX_EXACT)]
+Count = Annotated[int, Field(ge=0, le=MAX_EXACT)]
 """A number of things, exact as a float."""
 
 UtcTime = Annotated[float | None, BeforeValidator(_utc_time)]

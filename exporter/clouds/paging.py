@@ -6,6 +6,7 @@ page with nothing new, or one that is shorter than the first with nothing missin
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Generic
@@ -25,13 +26,21 @@ Fetch = Callable[[int, int | None], Awaitable[bytes]]
 
 @dataclass(slots=True)
 class Listing(Generic[R]):
-    """What a walk found: the distinct records by key, and what was odd about it."""
+    """What a walk found: the distinct records by key, and what was odd about it.
+
+    `unreadable` are the rows without an id, by their JSON: as often as one page has each.
+    """
 
     records: dict[tuple[str, ...], Record[R]] = field(default_factory=dict)
-    nameless: int = 0
+    unreadable: Counter[bytes] = field(default_factory=Counter)
     duplicates: int = 0
     total: int | None = None
     complete: bool = True
+
+    @property
+    def nameless(self) -> int:
+        """The number of rows without an id."""
+        return self.unreadable.total()
 
     @property
     def found(self) -> int:
@@ -45,15 +54,14 @@ class Listing(Generic[R]):
 
     def add(self, page: Page[R]) -> bool:
         """Take a page in; return whether it brought anything new."""
-        before = len(self.records)
+        before, found = len(self.records), self.found
         for record in page.records:
             self.records.setdefault(record.key, record)
-        new = len(self.records) - before
-        self.duplicates += len(page.records) - new
-        self.nameless += page.nameless
+        self.duplicates += len(page.records) - (len(self.records) - before)
+        self.unreadable |= Counter(page.nameless)
         if page.total is not None:
             self.total = max(page.total, self.total or 0)
-        return new > 0
+        return self.found > found
 
 
 class PageSize:

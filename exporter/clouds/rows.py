@@ -7,6 +7,7 @@ it stands now: no parsing, and, since the Record is the same object, no renderin
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -15,10 +16,13 @@ from typing import Any, ClassVar, Generic, TypeVar
 import msgspec
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from exporter.clouds.fields import NOT_REPORTED
+from exporter.clouds.errors import one_line, printable
+from exporter.clouds.fields import MAX_EXACT, NOT_REPORTED
 from exporter.clouds.outcomes import BadResponse
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_PIECE = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{}]|[^"\[\]{}]+', re.DOTALL)
+_MAX_DEPTH = 64
 _MAX_INT_DIGITS = 400
 _EXCERPT = 120
 
@@ -55,16 +59,16 @@ class Record(Generic[R]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Page(Generic[R]):
-    """One answer: its records, the rows without an id, the total that it claims."""
+    """One answer: its records, the JSON of rows without an id, the total that it claims."""
 
     records: tuple[Record[R], ...]
-    nameless: int
+    nameless: tuple[bytes, ...]
     total: int | None
 
     @property
     def rows(self) -> int:
         """The number of rows, readable or not."""
-        return len(self.records) + self.nameless
+        return len(self.records) + len(self.nameless)
 
 
 class Reader(Generic[R]):
@@ -101,9 +105,9 @@ class Reader(Generic[R]):
 
     def _read(self, body: bytes) -> Page[R]:
         rows, total = split(body, self._rows_field, self._total_field)
-        records = [self._record(raw) for raw in rows]
-        named = tuple(record for record in records if record is not None)
-        return Page(named, len(records) - len(named), total)
+        read = [(raw, self._record(raw)) for raw in rows]
+        named = tuple(record for _, record in read if record is not None)
+        return Page(named, tuple(raw for raw, record in read if record is None), total)
 
     def _record(self, raw: bytes) -> Record[R] | None:
         seen, new = self._rows
@@ -132,42 +136,37 @@ def read_object(model: type[R], body: bytes, named: Mapping[str, str], wrapper: 
     `named` are the ids that the path asked for; an answer that repeats none of them is not
     about that object, and raises BadResponse like one that is no JSON.
     """
-    try:
-        answer = _loads(body)
-    except (ValueError, RecursionError) as error:
-        raise BadResponse(f"not JSON: {_excerpt(body)}") from error
+    answer = _document(body)
     if isinstance(answer, dict) and isinstance(answer.get(wrapper), dict):
         answer = answer[wrapper]
     if not isinstance(answer, dict) or not named.keys() & answer.keys():
-        raise BadResponse(f"none of {', '.join(named)} in the answer: {_excerpt(body)}")
-    record = read_row(model, json.dumps({**answer, **named}).encode())
-    if record is None:
-        raise BadResponse(f"not readable: {_excerpt(body)}")
-    return record
+        raise BadResponse(f"none of {', '.join(named)} in the answer: {_shape(answer)}")
+    return _without_bad_fields(model, {**answer, **named})
 
 
 def _read_leniently(model: type[R], raw: bytes) -> Record[R] | None:
     try:
-        item, invalid = _without_bad_fields(model, _loads(raw))
-    except (ValueError, RecursionError):
+        row = _loads(raw)
+    except ValueError:
         return None
-    return Record(item.key, item, invalid) if item is not None and item.key else None
+    record = _without_bad_fields(model, row) if isinstance(row, dict) else None
+    return record if record is not None and record.key else None
 
 
-def _without_bad_fields(model: type[R], row: Any) -> tuple[R | None, tuple[tuple[str, str], ...]]:  # noqa: ANN401
+def _without_bad_fields(model: type[R], row: dict[str, Any]) -> Record[R]:
+    """Read a row, and once more without what did not fit, until all that is left does."""
     invalid: dict[str, str] = {}
-    while isinstance(row, dict):
+    while True:
         try:
-            return model.model_validate(row), tuple(invalid.items())
+            item = model.model_validate(row)
         except ValidationError as error:
             faults = error.errors(include_url=False, include_input=False)
             places = {_real_place(row, fault["loc"]): fault["msg"] for fault in faults}
-            if () in places:
-                break
             for place in sorted(places, key=_list_order, reverse=True):
                 invalid[_field_name(place)] = places[place].removeprefix("Value error, ")
                 _remove(row, place)
-    return None, ()
+        else:
+            return Record(item.key, item, tuple(invalid.items()))
 
 
 def _real_place(row: Any, place: tuple[int | str, ...]) -> tuple[int | str, ...]:  # noqa: ANN401
@@ -201,17 +200,14 @@ def _remove(row: Any, place: tuple[int | str, ...]) -> None:  # noqa: ANN401
 def split(body: bytes, rows_field: str, total_field: str) -> tuple[Iterable[bytes], int | None]:
     """Return the JSON of each row and the total that an answer claims.
 
-    Raises BadResponse for what is no JSON object, has no list where the rows should be, or
-    is nested too deeply to be an answer.
+    Raises BadResponse for what is no JSON object or has no list where the rows should be.
     """
     try:
         fields = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
         rows = [bytes(raw) for raw in msgspec.json.decode(fields[rows_field], type=_RAW_ROWS)]
-        return rows, _total(fields.get(total_field))
-    except RecursionError as error:
-        raise BadResponse("JSON that is nested too deeply") from error
-    except (msgspec.MsgspecError, KeyError):
+    except (msgspec.MsgspecError, RecursionError, KeyError):
         return _split_slowly(body, rows_field, total_field)
+    return rows, _total(bytes(fields.get(total_field, b"null")))
 
 
 _RAW_ROWS = list[msgspec.Raw]
@@ -221,32 +217,54 @@ def _split_slowly(
     body: bytes, rows_field: str, total_field: str
 ) -> tuple[Iterable[bytes], int | None]:
     """Split what a strict reader refuses: lone surrogates, NaN, or truly no answer."""
-    try:
-        document = _loads(body)
-    except (ValueError, RecursionError) as error:
-        raise BadResponse(f"not JSON: {_excerpt(body)}") from error
+    document = _document(body)
     if not isinstance(document, dict) or not isinstance(document.get(rows_field), list):
-        raise BadResponse(f"no list `{rows_field}` in the answer: {_excerpt(body)}")
-    total = document.get(total_field)
-    return [json.dumps(row).encode() for row in document[rows_field]], _total(json.dumps(total))
+        raise BadResponse(f"no list `{rows_field}` in the answer: {_shape(document)}")
+    total = json.dumps(document.get(total_field))
+    return [json.dumps(row).encode() for row in document[rows_field]], _total(total.encode())
 
 
-def _total(raw: msgspec.Raw | str | None) -> int | None:
+def _total(raw: bytes) -> int | None:
     try:
-        total = json.loads(bytes(raw) if isinstance(raw, msgspec.Raw) else raw or "null")
+        total = _loads(raw)
     except ValueError:
         return None
-    return total if type(total) is int and total >= 0 else None
+    return total if type(total) is int and 0 <= total <= MAX_EXACT else None
+
+
+def _document(body: bytes) -> Any:  # noqa: ANN401 - JSON can be anything
+    try:
+        return _loads(body)
+    except ValueError as error:
+        raise BadResponse(f"not JSON: {_excerpt(body)}") from error
 
 
 def _loads(raw: bytes) -> Any:  # noqa: ANN401 - JSON can be anything
-    """Read JSON that others wrote badly: bad UTF-8, lone surrogates, NaN, endless digits."""
+    """Read JSON that others wrote badly: bad UTF-8, lone surrogates, NaN, no end of digits."""
     text = raw.decode("utf-8-sig", "replace")
-    return _scrubbed(json.loads(text, parse_int=_int))
+    try:
+        return _scrubbed(json.loads(text, parse_int=_int))
+    except RecursionError:
+        return _scrubbed(json.loads(_shallow(text), parse_int=_int))
 
 
-def _int(digits: str) -> int | None:
-    return int(digits) if len(digits) < _MAX_INT_DIGITS else None
+def _int(digits: str) -> float:
+    """Return a number that no field takes where there are more digits than anything has."""
+    return int(digits) if len(digits) < _MAX_INT_DIGITS else math.inf
+
+
+def _shallow(text: str) -> str:
+    """Put null in the place of what is nested deeper than any answer."""
+    kept: list[str] = []
+    depth = 0
+    for piece in _PIECE.findall(text):
+        depth += piece in "[{"
+        if depth <= _MAX_DEPTH:
+            kept.append(piece)
+        elif piece in "[{" and depth == _MAX_DEPTH + 1:
+            kept.append("null")
+        depth -= piece in "]}"
+    return "".join(kept)
 
 
 def _scrubbed(value: Any) -> Any:  # noqa: ANN401
@@ -261,7 +279,15 @@ def _scrubbed(value: Any) -> Any:  # noqa: ANN401
             return value
 
 
+def _shape(document: object) -> str:
+    """Say what JSON looks like; its values are not shown, for they may be secret."""
+    if isinstance(document, dict):
+        return printable(f"an object with {', '.join(document) or 'no fields'}")[:_EXCERPT]
+    return f"no object but {type(document).__name__}"
+
+
 def _excerpt(body: bytes) -> str:
-    """Return the start of an answer for a log line, on one line."""
-    text = " ".join(body[: 4 * _EXCERPT].decode("utf-8", "replace").split())
-    return repr(text if len(text) <= _EXCERPT else text[:_EXCERPT] + "…")
+    """Return the start of what is no JSON, on one line; of broken JSON only its size."""
+    text = one_line(body[: 4 * _EXCERPT].decode("utf-8-sig", "replace"))
+    broken = text.startswith(("{", "[", '"'))
+    return f"{len(body)} bytes that begin like it" if broken else repr(text[:_EXCERPT])

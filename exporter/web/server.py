@@ -2,13 +2,14 @@
 
 import asyncio
 import html
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from aiohttp import web
 
 from exporter import __version__
 from exporter.app import Application
+from exporter.exposition import Page
 from exporter.negotiation import accepts_gzip, content_type
 
 READ_TIMEOUT_SECONDS = 60.0
@@ -71,13 +72,13 @@ class Server:
 
     async def _page(self, request: web.Request) -> web.Response:
         page = self._application.page(content_type(_joined(request, "Accept")))
+        self._application.note_served(page)
         headers = {"Content-Type": page.content_type, "Vary": "Accept, Accept-Encoding"}
-        body = page.body
         if accepts_gzip(_joined(request, "Accept-Encoding")):
             headers["Content-Encoding"] = "gzip"
-            body = await asyncio.to_thread(page.gzipped)
-        self._application.note_served(page)
-        return web.Response(body=body, headers=headers)
+            return web.Response(body=page.gzipped(), headers=headers)
+        headers["Content-Length"] = str(page.size)
+        return web.Response(body=_chunks(page), headers=headers)
 
     async def healthy(self, _: web.Request) -> web.Response:
         """Say whether every poll loop still attempts."""
@@ -119,6 +120,11 @@ _INDEX = """<!doctype html>
 </body>
 </html>
 """
+
+
+async def _chunks(page: Page) -> AsyncIterator[bytes]:
+    for chunk in page.chunks():
+        yield chunk
 
 
 def _plain(text: str, status: int = 200) -> web.Response:

@@ -1,7 +1,7 @@
 """The collectors of one account of CLOVA NSML."""
 
 import asyncio
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,6 +31,11 @@ class RunCollector:
     def tables(self) -> tuple[Table[Any], ...]:
         """The one table."""
         return (families.RUNS,)
+
+    @property
+    def derived(self) -> Mapping[str, Callable[[Any], str]]:
+        """No labels."""
+        return {}
 
     async def poll(self, caller: Caller) -> Sighting:
         """List the runs, and ask for those of the configuration that are not listed."""
@@ -123,6 +128,11 @@ class RunNodeCollector:
     def tables(self) -> tuple[Table[Any], ...]:
         """The nodes, and beside them the counts of each run's nodes."""
         return (families.RUN_NODES, families.RUN_MEMBERS)
+
+    @property
+    def derived(self) -> Mapping[str, Callable[[Any], str]]:
+        """No labels."""
+        return {}
 
     async def poll(self, caller: Caller) -> Sighting:
         """Ask for the runs, then for the nodes of each."""

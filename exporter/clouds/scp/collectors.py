@@ -7,7 +7,7 @@ from typing import Any
 from exporter.clouds.http import Caller
 from exporter.clouds.outcomes import BadRequest, Failure, NotFound
 from exporter.clouds.paging import Listing
-from exporter.clouds.rows import R, Record
+from exporter.clouds.rows import Record
 from exporter.clouds.scp import api, families
 from exporter.clouds.scp.models import (
     ApiVersion,
@@ -23,47 +23,24 @@ from exporter.snapshots import Sighting, TargetId
 
 
 @dataclass(slots=True)
-class Refined:
-    """Records completed with a value, the same Record as long as record and value are."""
-
-    update: Callable[[Any], Mapping[str, str]]
-    _known: dict[tuple[str, ...], tuple[Record[Any], Mapping[str, str], Record[Any]]] = field(
-        default_factory=dict
-    )
-
-    def __call__(self, record: Record[R]) -> Record[R]:
-        """Return the completed record."""
-        update = self.update(record.item)
-        known = self._known.get(record.key)
-        if known is not None and known[0] is record and known[1] == update:
-            return known[2]
-        done = Record(record.key, record.item.model_copy(update=update), record.invalid)
-        self._known[record.key] = (record, update, done)
-        return done
-
-    def keep(self, listing: Listing[R]) -> None:
-        """Forget the records that a whole listing does not have."""
-        if listing.complete:
-            for key in self._known.keys() - listing.records.keys():
-                del self._known[key]
-
-
-@dataclass(slots=True)
 class GpuModels:
     """The GPU model of each server type, as the products last read name it, however old."""
 
     by_server_type: dict[str, str] = field(default_factory=dict)
+    generation: int = 0
 
     def learn(self, listing: Listing[Product]) -> None:
         """Take over what a list of products says."""
         products = [record.item for record in listing.records.values()]
         models = {item.product_name: item.gpu_model for item in products if item.gpu_model}
-        self.by_server_type = models if listing.complete else self.by_server_type | models
+        known = models if listing.complete else self.by_server_type | models
+        if known != self.by_server_type:
+            self.by_server_type = known
+            self.generation += 1
 
-    def of(self, node: GpuNode) -> Mapping[str, str]:
-        """Return what a node's row lacks."""
-        known = self.by_server_type.get(node.server_type)
-        return {"gpu_model": known or gpu_model_of(node.server_type)}
+    def of(self, node: GpuNode) -> str:
+        """Return the model of a node's GPUs."""
+        return self.by_server_type.get(node.server_type) or gpu_model_of(node.server_type)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +80,11 @@ class NodePoolCollector:
         """The one table."""
         return (families.NODE_POOLS,)
 
+    @property
+    def derived(self) -> Mapping[str, Callable[[Any], str]]:
+        """No labels."""
+        return {}
+
     async def poll(self, caller: Caller) -> Sighting:
         """Ask for the pools, in the way that the server answers."""
         listing: Listing[NodePool] | None = None
@@ -112,7 +94,7 @@ class NodePoolCollector:
             whole = listing is not None and listing.complete
             self.pools.reader.end_poll(whole=whole)
             self.fabrics.reader.end_poll(whole=whole)
-        return sighting(families.NODE_POOLS, listing, listing.records)
+        return sighting(families.NODE_POOLS, listing)
 
     async def _at_once(self, caller: Caller) -> Listing[NodePool]:
         try:
@@ -147,7 +129,7 @@ class NodePoolCollector:
 
 def _merge(merged: Listing[NodePool], part: Listing[NodePool]) -> None:
     """Add the pools of one fabric, and to pools that are there the fabrics they lack."""
-    merged.nameless += part.nameless
+    merged.unreadable |= part.unreadable
     merged.complete = merged.complete and part.complete
     for key, record in part.records.items():
         known = merged.records.get(key)
@@ -171,8 +153,9 @@ def collectors(  # noqa: PLR0913 - what an account in a region is made of
 ) -> list[Collector]:
     """Return the collectors of these names for one account in one region."""
     models = GpuModels()
-    nodes = Refined(models.of)
-    versions = Refined(lambda row: {"requested": str(row.version == api_version).lower()})
+
+    def requested(version: ApiVersion) -> str:
+        return str(version.version == api_version).lower()
 
     def target(name: str) -> TargetId:
         return TargetId("scp", account, environment, region, name)
@@ -187,8 +170,8 @@ def collectors(  # noqa: PLR0913 - what an account in a region is made of
             families.GPU_NODES,
             state,
             api.gpu_nodes(page_size),
-            refine=nodes,
-            on_listing=nodes.keep,
+            derived={"gpu_model": models.of},
+            generation=lambda: models.generation,
         ),
         "cluster_fabrics": lambda: ListCollector(
             target("cluster_fabrics"), families.CLUSTER_FABRICS, state, fabric_list()
@@ -204,13 +187,12 @@ def collectors(  # noqa: PLR0913 - what an account in a region is made of
         "images": lambda: ListCollector(
             target("images"), families.IMAGES, catalog, api.images(region)
         ),
-        "api_versions": lambda: ListCollector[ApiVersion](
+        "api_versions": lambda: ListCollector(
             target("api_versions"),
             families.API_VERSIONS,
             catalog,
             api.api_versions(),
-            refine=versions,
-            on_listing=versions.keep,
+            derived={"requested": requested},
         ),
     }
     return [makers[name]() for name in names]

@@ -56,8 +56,6 @@ class GpuNode(Row):
     state: str = ""
     created_at: UtcTime = None
     modified_at: UtcTime = None
-    # Not in the answer: the collector fills it in from the products.
-    gpu_model: str = Field("", alias="gpu_model of the product")
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -240,8 +238,6 @@ class ApiVersion(Row):
     version_id: Id | None = Field(None, alias="id")
     status: Text = ""
     not_before: Text | None = None
-    # Not in the answer: the collector fills it in from the configuration.
-    requested: str = Field("false", alias="requested by the exporter")
 
     @property
     def key(self) -> tuple[str, ...]:

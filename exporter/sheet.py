@@ -1,0 +1,150 @@
+"""The lines of one table of one target, kept ready for the page.
+
+Objects are dealt into buckets. An object's lines are written when its record changes, a
+bucket's lines of a family are compressed when any of them did, and the family's pieces are
+joined. So a poll in which little changed costs little, and a scrape costs a copy.
+"""
+
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic
+
+from exporter.clouds.rows import R, Record
+from exporter.deflate import Packed, Packer, join
+from exporter.families import Binding, Lines, ListFamily, ObjectFamily, Table
+
+Key = tuple[str, ...]
+
+_BUCKET_OBJECTS = 32
+"""Smaller buckets compress worse, larger ones are compressed anew more often."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Piece:
+    """The lines of one family of one target: to be joined as text, and compressed."""
+
+    texts: tuple[bytes, ...]
+    packed: Packed
+
+    @property
+    def text(self) -> bytes:
+        """All lines."""
+        return b"".join(self.texts)
+
+
+@dataclass(slots=True)
+class _Bucket:
+    """The lines of some objects, one entry for each family, and those lines compressed.
+
+    `stale` are the places of the families whose lines changed since they were compressed.
+    """
+
+    lines: dict[Key, tuple[bytes, ...]] = field(default_factory=dict)
+    packed: list[Packed] = field(default_factory=list)
+    stale: set[int] = field(default_factory=set)
+
+    def put(self, key: Key, lines: tuple[bytes, ...]) -> None:
+        """Take in an object's lines."""
+        before = self.lines.get(key, (b"",) * len(lines))
+        self.lines[key] = lines
+        self.stale.update(
+            place for place, line in enumerate(lines) if line is not before[place] != line
+        )
+
+    def drop(self, key: Key) -> None:
+        """Forget an object."""
+        self.stale.update(place for place, line in enumerate(self.lines.pop(key)) if line)
+
+    def pack(self, packer: Packer, families: int) -> set[int]:
+        """Compress what changed, and return the places of those families."""
+        changed, self.stale = self.stale, set()
+        if not self.packed:
+            self.packed = [packer.pack(b"")] * families
+        for place in changed:
+            text = b"".join([lines[place] for lines in self.lines.values()])
+            self.packed[place] = packer.pack(text)
+        return changed
+
+
+@dataclass(slots=True)
+class Sheet(Generic[R]):
+    """What is shown of one table of one target; `pieces` are its lines by family."""
+
+    table: Table[R]
+    binding: Binding
+    pieces: Mapping[str, Piece] = field(default_factory=dict)
+    _records: Mapping[Key, Record[R]] = field(default_factory=dict)
+    _generation: int = 0
+    _buckets: list[_Bucket] = field(default_factory=lambda: [_Bucket()])
+    _per_object: tuple[tuple[str, Lines[R]], ...] = ()
+    _per_list: tuple[tuple[str, Lines[Any]], ...] = ()
+
+    def __post_init__(self) -> None:
+        families = self.table.families
+        self._per_object = tuple(
+            (family.name, family.bind(self.binding))
+            for family in families
+            if isinstance(family, ObjectFamily)
+        )
+        self._per_list = tuple(
+            (family.name, family.bind(self.binding))
+            for family in families
+            if isinstance(family, ListFamily)
+        )
+
+    def show(self, records: Mapping[Key, Record[R]], generation: int = 0) -> None:
+        """Write the lines of these records, as far as they have changed.
+
+        In a new generation labels that don't come from the records may have changed.
+        """
+        if generation != self._generation or not self._fits(len(records)):
+            self._generation = generation
+            self._records = {}
+            self._buckets = [_Bucket() for _ in range(_buckets_for(len(records)))]
+            self.pieces = {}
+        gone = self._records.keys() - records.keys()
+        for key in gone:
+            self._bucket(key).drop(key)
+        changed = {key: rec for key, rec in records.items() if self._records.get(key) is not rec}
+        for key, record in changed.items():
+            self._bucket(key).put(key, self._write(record.item))
+        self._records = records
+        if gone or changed or not self.pieces:
+            self._join()
+
+    def _write(self, item: R) -> tuple[bytes, ...]:
+        return tuple([write(item).encode() for _, write in self._per_object])
+
+    def _fits(self, objects: int) -> bool:
+        """Return whether the number of buckets still suits, with some slack downwards."""
+        wanted = _buckets_for(objects)
+        return wanted <= len(self._buckets) <= 2 * wanted
+
+    def _bucket(self, key: Key) -> _Bucket:
+        return self._buckets[zlib.crc32("\0".join(key).encode()) % len(self._buckets)]
+
+    def _join(self) -> None:
+        """Put together the pieces of the families that changed; the others stay the same."""
+        packer = Packer()
+        changed: set[int] = set()
+        for bucket in self._buckets:
+            changed |= bucket.pack(packer, len(self._per_object))
+        pieces = {}
+        for place, (name, _) in enumerate(self._per_object):
+            known = self.pieces.get(name)
+            pieces[name] = self._piece(place) if known is None or place in changed else known
+        items = [record.item for record in self._records.values()]
+        for name, write in self._per_list:
+            text = write(items).encode()
+            pieces[name] = Piece((text,), packer.pack(text))
+        self.pieces = pieces
+
+    def _piece(self, place: int) -> Piece:
+        texts = [lines[place] for bucket in self._buckets for lines in bucket.lines.values()]
+        return Piece(tuple(texts), join(bucket.packed[place] for bucket in self._buckets))
+
+
+def _buckets_for(objects: int) -> int:
+    """Return how many buckets so many objects want: a power of two, so that it seldom changes."""
+    return 1 << (max(objects // _BUCKET_OBJECTS, 1).bit_length() - 1)
