@@ -1,0 +1,1 @@
+"""Simulated clouds for the demo, tests and drills; imports nothing of the exporter."""

@@ -1,0 +1,36 @@
+"""A simulator whose time a test moves, and a client for it."""
+
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+# Tests are no package: what these share is imported from where it lies.
+sys.path.insert(0, str(Path(__file__).parent))
+
+import aiohttp
+import pytest
+from cloud_client import Client, SetClock
+
+from exporter.simulator.server import Simulator
+
+
+@pytest.fixture
+def clock() -> SetClock:
+    """Give the clock of simulator and client."""
+    return SetClock()
+
+
+@pytest.fixture
+async def simulator(clock: SetClock) -> AsyncIterator[Simulator]:
+    """Give a simulator in which nothing happens by chance."""
+    async with Simulator(64, seed=7, clock=clock, alive=False) as simulator:
+        yield simulator
+
+
+@pytest.fixture
+async def client(simulator: Simulator, clock: SetClock) -> AsyncIterator[Client]:
+    """Give a client with valid keys."""
+    async with aiohttp.ClientSession() as session:
+        # Else a request whose connection breaks is repeated behind the test's back.
+        session._retry_connection = False
+        yield Client(simulator, clock, session)
