@@ -163,11 +163,11 @@ class Application:
                 site.follow_credentials()
 
     async def _measure_lag(self) -> None:
-        lag = self.telemetry["event_loop_lag_seconds"]
         while True:
             began = self.clock.monotonic()
             await self.clock.sleep(_LAG_SECONDS)
-            lag.observe(max(self.clock.monotonic() - began - _LAG_SECONDS, 0.0))
+            lag = max(self.clock.monotonic() - began - _LAG_SECONDS, 0.0)
+            self.telemetry["event_loop_lag_seconds"].observe(lag)
 
 
 async def _cancel(tasks: list[asyncio.Task[None]]) -> None:

@@ -121,6 +121,14 @@ class Health:
     attempted: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """What a page shows of a target, and when the first of it was seen, in monotonic seconds."""
+
+    pieces: tuple[Mapping[str, Piece], ...] = ()
+    first: float | None = None
+
+
 @dataclass(slots=True)
 class Snapshot:
     """What one target last saw."""
@@ -131,46 +139,61 @@ class Snapshot:
     health: Health = field(default_factory=Health)
     updated: float | None = None
     seen: tuple[Seen, ...] = field(init=False)
-    _pieces: tuple[Mapping[str, Piece], ...] = ()
-    _first: float | None = None
+    _shown: _Shown = field(default_factory=_Shown)
+    _prepared: _Shown | None = None
+    _prepared_at: float = 0.0
     _writing: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
         self.seen = tuple(Seen(sheet) for sheet in self.sheets)
 
     def update(self, sighting: Sighting, now: float) -> None:
-        """Take in a poll that was whole or partial, and write its lines; safe in a thread."""
+        """Take in a poll that was whole or partial, and show it."""
+        self.prepare(sighting, now)
+        self.publish()
+
+    def prepare(self, sighting: Sighting, now: float) -> None:
+        """Take in a poll, and write its lines, which are not shown yet; safe in a thread."""
         with self._writing:
             for seen in self.seen:
                 seen.update(sighting, now, now - self.stale_after)
-            self._show(now)
-            self.updated = now
+            self._prepared = self._written(now)
+            self._prepared_at = now
+
+    def publish(self) -> None:
+        """Show what was prepared, all of it at once."""
+        if self._prepared is not None:
+            self._shown, self._prepared = self._prepared, None
+            self.updated = self._prepared_at
 
     def pieces(self, now: float) -> tuple[Mapping[str, Piece], ...]:
         """Return the lines of each table by family, as far as they hold at this time."""
         if self.updated is None or not self.fresh(self.updated, now):
             return ()
-        if self._first is not None and not self.fresh(self._first, now):
+        first = self._shown.first
+        if first is not None and not self.fresh(first, now):
             with self._writing:
-                self._show(now)
-        return self._pieces
+                self._shown = self._written(now)
+        return self._shown.pieces
 
     def adopt(self, other: "Snapshot", now: float) -> None:
         """Take over what another snapshot of the same target saw, and how its polls went."""
-        for mine, theirs in zip(self.seen, other.seen, strict=True):
-            mine.records, mine.times = theirs.records, theirs.times
+        # The thread of a poll that was cancelled may still be writing.
+        with other._writing:  # noqa: SLF001 - its own kind
+            for mine, theirs in zip(self.seen, other.seen, strict=True):
+                mine.records, mine.times = theirs.records, theirs.times
         self.health, self.updated = other.health, other.updated
         if self.updated is not None:
-            self._show(now)
+            self._shown = self._written(now)
 
     def fresh(self, seen: float, now: float) -> bool:
         """Return whether what was seen at a time still holds."""
         return now - seen <= self.stale_after
 
-    def _show(self, now: float) -> None:
+    def _written(self, now: float) -> _Shown:
         firsts = [seen.show(now - self.stale_after) for seen in self.seen]
-        self._pieces = tuple(seen.sheet.pieces for seen in self.seen)
-        self._first = min((each for each in firsts if each is not None), default=None)
+        first = min((each for each in firsts if each is not None), default=None)
+        return _Shown(tuple(seen.sheet.pieces for seen in self.seen), first)
 
 
 class Snapshots:
