@@ -16,9 +16,9 @@ from exporter.healthcheck import Question, ask
 from exporter.negotiation import TEXT
 from exporter.reload import Reloader
 from exporter.simulator.server import Simulator
-from exporter.web.server import ListenError, Options, Server, listen, split_address
+from exporter.web.server import ListenError, Options, Server, listen, listen_error, split_address
 
-GOOD, BAD_CONFIG, FAILED = 0, 1, 2
+GOOD, BAD_CONFIG, FAILED, INTERRUPTED = 0, 1, 2, 130
 
 
 class CommandError(Exception):
@@ -43,6 +43,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (CommandError, ListenError) as error:
         print(f"gpu-cluster-exporter: {error}", file=sys.stderr)
         return BAD_CONFIG
+    except KeyboardInterrupt:
+        return INTERRUPTED
 
 
 async def _to_int(command: Awaitable[int]) -> int:
@@ -53,9 +55,9 @@ async def _serve(arguments: argparse.Namespace, redactor: logs.Redactor) -> int:
     config = _load(arguments)
     async with Application(redactor=redactor) as application:
         reloader = Reloader(application, lambda: load(arguments.config_file, os.environ))
-        async with _serving(application, arguments, reloader):
+        async with _signals(reloader) as stop, _serving(application, arguments, reloader):
             await application.apply(config)
-            await _until_stopped(reloader)
+            await stop.wait()
     return GOOD
 
 
@@ -63,24 +65,24 @@ async def _demo(arguments: argparse.Namespace, redactor: logs.Redactor) -> int:
     async with _simulating(arguments) as simulator, Application(redactor=redactor) as application:
         config = demo_config(simulator.url, simulator.credentials)
         reloader = Reloader(application, lambda: config)
-        async with _serving(application, arguments, reloader) as urls:
+        async with _signals(reloader) as stop, _serving(application, arguments, reloader) as urls:
             await application.apply(config)
             for url in urls:
                 _print(f"status page  {url}/")
                 _print(f"metrics      {url}{arguments.telemetry_path}")
             _print(f"simulator    {simulator.url}/ (faults at /_faults, drills at /_drills)")
             _print("Stop with Ctrl-C.")
-            await _until_stopped(reloader)
+            await stop.wait()
     return GOOD
 
 
 async def _simulate(arguments: argparse.Namespace, _: logs.Redactor) -> int:
-    async with _simulating(arguments) as simulator:
+    async with _signals(None) as stop, _simulating(arguments) as simulator:
         for line in simulator.addresses():
             _print(line)
         for name, value in simulator.credentials.items():
             _print(f"{name}={value}")
-        await _until_stopped(None)
+        await stop.wait()
     return GOOD
 
 
@@ -157,26 +159,33 @@ async def _simulating(arguments: argparse.Namespace) -> AsyncIterator[Simulator]
     try:
         await simulator.start(host or "0.0.0.0", port)  # noqa: S104 - asked for by an empty host
     except OSError as error:
-        address, why = arguments.simulator_address, error.strerror or error
-        raise ListenError(f"cannot listen on {address}: {why}") from error
+        flag = "--simulator.listen-address"
+        raise listen_error(arguments.simulator_address, error, flag) from error
     try:
         yield simulator
     finally:
         await simulator.stop()
 
 
-async def _until_stopped(reloader: Reloader | None) -> None:
-    """Wait for SIGTERM or SIGINT; SIGHUP reloads."""
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
-    if reloader is not None:
-        loop.add_signal_handler(signal.SIGHUP, reloader.request)
+@asynccontextmanager
+async def _signals(reloader: Reloader | None) -> AsyncIterator[asyncio.Event]:
+    """Yield the event that SIGTERM and SIGINT set, from before there is anything to stop.
+
+    SIGHUP reloads until then, where there is something to reload; it never ends a command.
+    """
+    stop, loop = asyncio.Event(), asyncio.get_running_loop()
+
+    def hang_up() -> None:
+        if reloader is not None and not stop.is_set():
+            reloader.request()
+
+    handlers = {signal.SIGTERM: stop.set, signal.SIGINT: stop.set, signal.SIGHUP: hang_up}
+    for number, handler in handlers.items():
+        loop.add_signal_handler(number, handler)
     try:
-        await stop.wait()
+        yield stop
     finally:
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        for number in handlers:
             loop.remove_signal_handler(number)
 
 

@@ -1,6 +1,7 @@
 """The command line, with the flags that Prometheus exporters have."""
 
 import argparse
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -26,8 +27,10 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
 
 def _command_first(argv: Sequence[str]) -> list[str]:
     """Put the command first, wherever among the flags it stands, and name the default one."""
-    if not argv or argv[0] in {"-h", "--help", "--version"}:
-        return [*argv] or ["serve"]
+    if "--version" in argv:
+        return ["--version"]
+    if argv and argv[0] in {"-h", "--help"}:
+        return [*argv]
     before = ("", *argv)
     for place, (previous, word) in enumerate(zip(before, argv, strict=False)):
         is_value = previous.startswith("--") and "=" not in previous and previous not in _SWITCHES
@@ -127,7 +130,7 @@ def _add_simulator(parser: argparse.ArgumentParser, address: str) -> None:
     parser.add_argument(
         "--simulator.seed",
         dest="simulator_seed",
-        type=int,
+        type=_not_negative,
         default=0,
         metavar="N",
         help="the same seed gives the same fleet (default: %(default)s)",
@@ -177,20 +180,24 @@ def _add_log(parser: argparse.ArgumentParser) -> None:
 
 
 def _not_negative(text: str) -> int:
-    number = int(text)
-    if number < 0:
-        raise argparse.ArgumentTypeError("less than 0")
-    return number
+    if not (text.isascii() and text.isdigit()):
+        raise argparse.ArgumentTypeError(f"not a whole number of 0 or more: {text!r}")
+    return int(text)
 
 
 def _speed(text: str) -> float:
-    speed = float(text)
+    try:
+        speed = float(text)
+    except ValueError:
+        speed = -1.0
     if not 0.0 <= speed <= 1e6:  # noqa: PLR2004
-        raise argparse.ArgumentTypeError("not between 0 and 1000000")
+        raise argparse.ArgumentTypeError(f"not a number between 0 and 1000000: {text!r}")
     return speed
 
 
 def _path(text: str) -> str:
-    if not text.startswith("/"):
-        raise argparse.ArgumentTypeError("does not start with /")
+    if not re.fullmatch(r"/[A-Za-z0-9._~/-]*", text):
+        raise argparse.ArgumentTypeError(f"not a path such as /metrics: {text!r}")
+    if text.startswith("/-/"):
+        raise argparse.ArgumentTypeError(f"below /-/ stand the exporter's own pages: {text!r}")
     return text

@@ -1,14 +1,17 @@
 """Asks a running daemon whether it lives, for a container's HEALTHCHECK."""
 
 import base64
+import http.client
 import ssl
 import urllib.error
 import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 _TIMEOUT_SECONDS = 4.0
 _UNAUTHORIZED = 401
+_LONGEST_TEXT = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +37,17 @@ def ask(question: Question) -> tuple[bool, str]:
         outgoing = urllib.request.Request(question.url.rstrip("/") + path)  # noqa: S310 - its flag
         _authenticate(outgoing, question)
         with _opener(question).open(outgoing, timeout=_TIMEOUT_SECONDS) as response:
-            return True, response.read(1000).decode("utf-8", "replace").strip()
+            return True, _text(response)
     except urllib.error.HTTPError as error:
         with error:
             alive = error.code == _UNAUTHORIZED and question.password_file is None
-            return alive and not question.ready, f"HTTP {error.code}"
-    except (OSError, ValueError) as error:
+            return alive and not question.ready, f"HTTP {error.code}: {_text(error)}"
+    except (OSError, ValueError, http.client.HTTPException) as error:
         return False, f"{question.url}: {getattr(error, 'reason', None) or error}"
+
+
+def _text(answer: IO[bytes]) -> str:
+    return answer.read(_LONGEST_TEXT).decode("utf-8", "replace").strip()
 
 
 def _authenticate(outgoing: urllib.request.Request, question: Question) -> None:

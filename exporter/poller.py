@@ -109,8 +109,13 @@ class Poller:
         return None if sighting.complete else Partial("not all lists could be read whole")
 
     async def _take_in(self, sighting: Sighting, wall: float) -> None:
-        await asyncio.to_thread(self.snapshot.update, sighting, self.clock.monotonic())
+        """Write the lines in a thread; then show them, and say so, without a pause between.
+
+        A scrape so sees new values and that they are new, or neither.
+        """
+        await asyncio.to_thread(self.snapshot.prepare, sighting, self.clock.monotonic())
         tally = await asyncio.to_thread(self._tally, sighting)
+        self.snapshot.publish()
         health = self.snapshot.health
         health.last_update = wall
         self.telemetry.updated(wall)

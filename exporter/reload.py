@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from exporter import logs
 from exporter.app import Application
-from exporter.config import Config
+from exporter.config import Config, ConfigError
 
 _log = logs.get("reload")
 
@@ -30,8 +30,7 @@ class Reloader:
                 await self.application.apply(await asyncio.to_thread(self.read))
             except Exception as error:  # noqa: BLE001 - whatever it is, the old one runs on
                 self.application.telemetry["config_last_reload_successful"].set(0)
-                _log.error("reload failed, the old configuration runs on", error=str(error))
-                return str(error)
+                return _tell(error)
             _log.info("configuration reloaded")
             return ""
 
@@ -40,3 +39,11 @@ class Reloader:
         task = asyncio.create_task(self.reload())
         self._running.add(task)
         task.add_done_callback(self._running.discard)
+
+
+def _tell(error: Exception) -> str:
+    """Log why a reload failed, with a traceback where it should not have, and return it."""
+    why = str(error) or type(error).__name__
+    expected = isinstance(error, ConfigError | OSError)
+    _log.error("reload failed, the old configuration runs on", error=why, exc_info=not expected)
+    return why

@@ -1,4 +1,4 @@
-"""Print docs/metrics.md: every metric, as the code declares it."""  # noqa: INP001 - no package
+"""Print docs/metrics.md: every metric, as the code declares it."""
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping

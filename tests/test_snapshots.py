@@ -425,17 +425,21 @@ def test_pages_are_of_one_poll_while_another_is_written() -> None:
     done = threading.Event()
 
     def poll() -> None:
-        for number in range(polls):
-            things = {each.key: each for each in (record(f"g{number}n{n}") for n in range(40))}
-            kept.update(Sighting({"things": things, "parts": things}), float(number))
-        done.set()
+        try:
+            for number in range(polls):
+                things = {each.key: each for each in (record(f"g{number}n{n}") for n in range(40))}
+                kept.update(Sighting({"things": things, "parts": things}), float(number))
+        finally:
+            done.set()
 
     thread = threading.Thread(target=poll)
     thread.start()
     while not done.is_set() or not readings:
+        was_done, read = done.is_set(), kept.pieces(float(polls))
+        assert read or not was_done
         texts = [
             piece.text.decode()
-            for pieces in kept.pieces(float(polls))
+            for pieces in read
             for name, piece in pieces.items()
             if name != "things"
         ]

@@ -1,13 +1,16 @@
 """The HTTP server: the page for Prometheus, liveness and readiness, an index for people."""
 
 import asyncio
+import errno
 import html
+import os
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from aiohttp import web
 
-from exporter import __version__
+from exporter import __version__, logs
 from exporter.app import Application
 from exporter.exposition import Page
 from exporter.negotiation import accepts_gzip, content_type
@@ -16,6 +19,8 @@ READ_TIMEOUT_SECONDS = 60.0
 """How long a reader may take over a response before it is cut off."""
 
 _MAX_REQUEST_BYTES = 64 * 1024
+
+_log = logs.get("web")
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -139,19 +144,26 @@ def _joined(request: web.Request, header: str) -> str:
 async def cut_off(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Send every response within a bounded time."""
     response = await handler(request)
-    await send(request, response)
+    if not response.prepared:
+        await send(request, response)
     return response
 
 
 async def send(request: web.Request, response: web.StreamResponse) -> None:
     """Send a response; cut off the reader that does not take it in time."""
+    if request.transport is not None:
+        # Sent is what the kernel has taken: nothing is left over for a reader that never reads.
+        request.transport.set_write_buffer_limits(0)
     try:
         async with asyncio.timeout(READ_TIMEOUT_SECONDS):
             await response.prepare(request)
             await response.write_eof()
+            await request.writer.drain()
     except TimeoutError:
         if request.transport is not None:
             request.transport.abort()
+    except ConnectionError:
+        _log.debug("the reader hung up", path=request.path)
 
 
 async def listen(application: web.Application, addresses: Sequence[str]) -> web.AppRunner:
@@ -175,7 +187,18 @@ async def _listen_on(runner: web.AppRunner, address: str) -> None:
     try:
         await web.TCPSite(runner, host or None, port).start()
     except OSError as error:
-        raise ListenError(f"cannot listen on {address}: {error.strerror or error}") from error
+        raise listen_error(address, error, "--web.listen-address") from error
+
+
+def listen_error(address: str, error: OSError, flag: str) -> ListenError:
+    """Return why an address can't be listened on, and which flag names another."""
+    if error.errno == errno.EADDRINUSE:
+        why = f"the port is in use; choose another with {flag}"
+    elif isinstance(error, socket.gaierror):
+        why = f"{error.strerror}; {flag} takes host:port"
+    else:
+        why = os.strerror(error.errno) if error.errno else str(error)
+    return ListenError(f"cannot listen on {address}: {why}")
 
 
 def split_address(address: str) -> tuple[str, int]:

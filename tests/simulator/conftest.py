@@ -1,17 +1,12 @@
 """A simulator whose time a test moves, and a client for it."""
 
-import sys
 from collections.abc import AsyncIterator
-from pathlib import Path
-
-# Tests are no package: what these share is imported from where it lies.
-sys.path.insert(0, str(Path(__file__).parent))
 
 import aiohttp
 import pytest
-from cloud_client import Client, SetClock
 
 from exporter.simulator.server import Simulator
+from tests.simulator.cloud_client import Client, SetClock
 
 
 @pytest.fixture

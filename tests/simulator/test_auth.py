@@ -4,12 +4,12 @@ import random
 from collections.abc import Mapping
 
 import pytest
-from cloud_client import START, Client, SetClock
 
 from exporter.simulator.auth import BadSignature, check_nsml, check_scp
 from exporter.simulator.calls import Call
 from exporter.simulator.keys import Keys, Pair
 from exporter.simulator.server import Simulator
+from tests.simulator.cloud_client import START, Client, SetClock
 
 SCP_HOST = "https://multinodegpucluster.kr-west1.e.samsungsdscloud.com"
 SCP_TIME = 1_605_290_625.682

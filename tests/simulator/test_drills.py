@@ -2,11 +2,11 @@
 
 import aiohttp
 import pytest
-from cloud_client import Client
 
 from exporter.simulator.drills import UnknownTarget
 from exporter.simulator.fleet import Node
 from exporter.simulator.runs import Run
+from tests.simulator.cloud_client import Client
 
 NODES = "/v1/gpu-nodes"
 

@@ -3,13 +3,13 @@
 from typing import get_args
 
 import pytest
-from cloud_client import Client, Reply
 from pydantic import ValidationError
 
 from exporter.simulator.facts import Facts
 from exporter.simulator.run_lifecycle import RunLifecycle
 from exporter.simulator.runs import Run
 from exporter.simulator.server import Simulator
+from tests.simulator.cloud_client import Client, Reply
 
 NODES = "/v1/gpu-nodes?size=3"
 

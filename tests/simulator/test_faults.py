@@ -6,10 +6,10 @@ from email.utils import parsedate_to_datetime
 
 import aiohttp
 import pytest
-from cloud_client import START, Client, until_asked
 
 from exporter.simulator import faults
 from exporter.simulator.faults import AnyFault, Fault
+from tests.simulator.cloud_client import START, Client, until_asked
 
 NODES = "/v1/gpu-nodes"
 POOLS = "/v1/cluster-fabrics/node-pools"

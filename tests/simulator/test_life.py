@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 import pytest
-from cloud_client import SetClock
 
 from exporter.simulator.server import Simulator
 from exporter.simulator.truth import Truth
+from tests.simulator.cloud_client import SetClock
 
 
 def node_histories(truth: Truth) -> Iterator[list[str | None]]:

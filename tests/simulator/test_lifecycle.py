@@ -3,13 +3,13 @@
 from collections.abc import Callable
 
 import pytest
-from cloud_client import START, SetClock
 
 from exporter.simulator.fleet import Fabric, Node, Region
 from exporter.simulator.life import Life
 from exporter.simulator.lifecycle import LASTS, TERMINATED_LISTED, Lifecycle
 from exporter.simulator.scp_operations import create
 from exporter.simulator.server import Simulator
+from tests.simulator.cloud_client import START, SetClock
 
 
 @pytest.fixture

@@ -3,9 +3,9 @@
 import re
 
 import pytest
-from cloud_client import Client
 
 from exporter.simulator.runs import Run
+from tests.simulator.cloud_client import Client
 
 # The example of the API page, with ids of the same length.
 NODE = {

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 import requests
 import schemathesis
-from cloud_client import Client
 from hypothesis import HealthCheck, Phase, settings
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import (
@@ -20,6 +19,7 @@ from schemathesis.specs.openapi.checks import (
 
 from exporter.simulator import openapi
 from exporter.simulator.server import Simulator
+from tests.simulator.cloud_client import Client
 
 SCHEMA = schemathesis.openapi.from_dict(openapi.document("http://127.0.0.1"))
 CHECKS = [

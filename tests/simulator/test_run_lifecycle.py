@@ -1,11 +1,11 @@
 """How runs begin, end and fail."""
 
 import pytest
-from cloud_client import START, SetClock
 
 from exporter.simulator.run_lifecycle import ENDED_KEPT, FIRST_RANK, KILL_AFTER, RunLifecycle
 from exporter.simulator.runs import Project, Run
 from exporter.simulator.server import Simulator
+from tests.simulator.cloud_client import START, SetClock
 
 
 @pytest.fixture

@@ -4,10 +4,10 @@ from collections.abc import AsyncIterator
 
 import aiohttp
 import pytest
-from cloud_client import Client, SetClock
 
 from exporter.simulator import fleet
 from exporter.simulator.server import Simulator
+from tests.simulator.cloud_client import Client, SetClock
 
 PLACES = ["/".join(place) for place in fleet.PLACES]
 

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cloud_client import Client
 
 from exporter.simulator.fleet import Fabric, Node, Region
 from exporter.simulator.scp_routes import ROUTES
 from exporter.simulator.server import Simulator
+from tests.simulator.cloud_client import Client
 
 EXAMPLES: dict[str, Any] = json.loads((Path(__file__).parent / "scp_examples.json").read_text())
 NULLABLE = ("policy_nat",)

@@ -3,10 +3,10 @@
 from collections import Counter
 
 import pytest
-from cloud_client import SetClock
 
 from exporter.simulator.fleet import PLACES, Node
 from exporter.simulator.server import Simulator
+from tests.simulator.cloud_client import SetClock
 
 
 def fleet(nodes: int, seed: int = 0) -> Simulator:

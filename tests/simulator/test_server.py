@@ -7,12 +7,12 @@ from unittest.mock import Mock
 import aiohttp
 import pytest
 from aiohttp import web
-from cloud_client import START, Client, SetClock, digest, until_asked
 
 from exporter.simulator.faults import Hang
 from exporter.simulator.fleet import PLACES
 from exporter.simulator.server import REQUESTS_KEPT, Simulator
 from exporter.simulator.sockets import cut
+from tests.simulator.cloud_client import START, Client, SetClock, digest, until_asked
 
 NODES = "/v1/gpu-nodes"
 

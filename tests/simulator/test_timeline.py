@@ -1,8 +1,7 @@
 """Simulated time."""
 
-from cloud_client import START, SetClock
-
 from exporter.simulator.timeline import Timeline
+from tests.simulator.cloud_client import START, SetClock
 
 
 def test_nothing_is_due_before_its_time(clock: SetClock) -> None:

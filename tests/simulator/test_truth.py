@@ -1,8 +1,7 @@
 """The truth: what a checker compares an exporter with."""
 
-from cloud_client import START, Client, SetClock
-
 from exporter.simulator.server import Simulator
+from tests.simulator.cloud_client import START, Client, SetClock
 
 
 async def test_the_truth_agrees_with_the_apis(client: Client) -> None:
