@@ -1,29 +1,39 @@
 """Error answers, as far as both clouds' have something in common."""
 
 import json
+import re
 from typing import Any
 
 _LONGEST = 300
+_HTML = re.compile(r"<(!doctype )?html\b", re.IGNORECASE)
+_TAG = re.compile(r"<[^<>]*>")
 
 
 def document(body: bytes) -> Any:  # noqa: ANN401 - JSON can be anything
     """Return the JSON of an error answer, or None where it is none."""
     try:
-        return json.loads(body.decode("utf-8", "replace"))
+        return json.loads(body.decode("utf-8-sig", "replace"))
     except (ValueError, RecursionError):
         return None
 
 
 def plain(body: bytes) -> str:
-    """Return an answer that is no known JSON as a short text on one line."""
-    text = body.decode("utf-8", "replace").strip()
-    return "(an HTML page)" if text.startswith("<") else one_line(text)
+    """Return an answer that is no known JSON as a short text on one line, without tags."""
+    text = body.decode("utf-8-sig", "replace")
+    return "(an HTML page)" if _HTML.search(text) else one_line(_TAG.sub(" ", text))
 
 
 def one_line(*parts: object) -> str:
     """Join what is there into a short text on one line."""
-    texts = [" ".join(str(part).split()) for part in parts if part not in (None, "")]
+    texts = [" ".join(_text(part).split()) for part in parts if part not in (None, "")]
     return printable(": ".join(dict.fromkeys(text for text in texts if text)))[:_LONGEST]
+
+
+def _text(part: object) -> str:
+    try:
+        return str(part)
+    except (ValueError, RecursionError):  # endless digits, or lists in lists without end
+        return "(unreadable)"
 
 
 def printable(text: str) -> str:

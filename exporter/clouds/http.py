@@ -11,6 +11,7 @@ import random
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC
 from typing import Any, Protocol
 from urllib.parse import quote, urlencode
 
@@ -34,12 +35,14 @@ from exporter.clouds.outcomes import (
     TlsFailed,
     Truncated,
 )
+from exporter.credentials import SecretUnavailable
 
 MAX_BODY_BYTES = 64 * 1024 * 1024
 MAX_ATTEMPTS = 3
 _FIRST_BACKOFF_SECONDS = 0.5
 _MAX_BACKOFF_SECONDS = 8.0
 _NOTABLE_SKEW_SECONDS = 60.0
+_TIME_WAS_UP = "the time of the whole poll was up"
 _ERROR_BODY_BYTES = 64 * 1024
 
 
@@ -126,7 +129,7 @@ class Client:
         url = self.base_url + what.target
         headers = {"Accept": "application/json"}
         if what.signed:
-            headers |= self.dialect.headers("GET", url, int(self.clock.wall() * 1000))
+            headers |= self._authentication(url)
         started = self.clock.monotonic()
         code = "error"
         try:
@@ -145,6 +148,12 @@ class Client:
             raise classify(error, self.request_timeout) from error
         finally:
             self.observer.request(what.template, code, self.clock.monotonic() - started)
+
+    def _authentication(self, url: str) -> Mapping[str, str]:
+        try:
+            return self.dialect.headers("GET", url, int(self.clock.wall() * 1000))
+        except SecretUnavailable as error:
+            raise AuthFailed(f"no credentials: {error}") from error
 
     async def _body(self, response: aiohttp.ClientResponse) -> bytes:
         if response.status == 200:  # noqa: PLR2004 - the only good answer of a GET here
@@ -193,11 +202,13 @@ class Caller:
             reraise=True,
         )
         remaining = self.deadline - self.client.clock.monotonic()
+        if remaining <= 0:  # a timeout of 0 would still open a connection
+            raise TimedOut(_TIME_WAS_UP)
         try:
-            async with asyncio.timeout(max(remaining, 0.0)):
+            async with asyncio.timeout(remaining):
                 return await retrying(self._attempt, what)
         except TimeoutError as error:
-            raise TimedOut("the time of the whole poll was up") from error
+            raise TimedOut(_TIME_WAS_UP) from error
 
     async def _attempt(self, what: Request) -> bytes:
         async with self.client.budget.slot(urgent=self.urgent):
@@ -272,11 +283,12 @@ async def _error_body(response: aiohttp.ClientResponse) -> bytes:
 
 
 def parse_date(text: str) -> float | None:
-    """Return the Unix time of an HTTP date, or None."""
+    """Return the Unix time of an HTTP date, which is in GMT where it names no zone, or None."""
     try:
-        return email.utils.parsedate_to_datetime(text).timestamp()
+        date = email.utils.parsedate_to_datetime(text)
     except (ValueError, OverflowError):
         return None
+    return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
 
 
 def parse_retry_after(text: str, now: float) -> float | None:

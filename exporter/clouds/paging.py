@@ -7,7 +7,7 @@ page with nothing new, or one that is shorter than the first with nothing missin
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Generic
 
@@ -150,18 +150,28 @@ async def _first_page(fetch: Fetch, size: PageSize) -> tuple[bytes, int | None]:
 async def _read(reader: Reader[R], body: bytes) -> Page[R]:
     """Read an answer, a large one in a thread, so that the event loop stays free."""
     if len(body) <= _READ_INLINE_BYTES:
-        return reader.page(body)
-    return await asyncio.to_thread(reader.page, body)
+        page = reader.page(body)
+    else:
+        page = await asyncio.to_thread(reader.page, body)
+    if page.rows > 1:
+        _check_fields(page.records, len(page.nameless))
+    return page
 
 
 def checked(listing: Listing[R]) -> Listing[R]:
     """Refuse a list that can't be meant: an outage, or an API that changed."""
     if listing.total and not listing.found:
         raise BadResponse(f"no rows where the API claims {listing.total}")
-    if listing.nameless and not listing.records:
-        raise BadResponse(f"{listing.nameless} rows without an id")
-    items = [record.item for record in listing.records.values()]
-    stateless = all(item.has_state and item.state_name == NOT_REPORTED for item in items)
-    if len(items) > 1 and stateless:
-        raise BadResponse(f"{len(items)} rows without a state")
+    _check_fields(listing.records.values(), listing.nameless)
     return listing
+
+
+def _check_fields(records: Collection[Record[R]], nameless: int) -> None:
+    """Refuse rows none of which has an id, or several none of which has a state."""
+    if nameless and not records:
+        raise BadResponse(f"{nameless} rows without an id")
+    items = (record.item for record in records)
+    if len(records) > 1 and all(
+        item.has_state and item.state_name == NOT_REPORTED for item in items
+    ):
+        raise BadResponse(f"{len(records)} rows without a state")

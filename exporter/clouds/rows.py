@@ -205,9 +205,10 @@ def split(body: bytes, rows_field: str, total_field: str) -> tuple[Iterable[byte
     try:
         fields = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
         rows = [bytes(raw) for raw in msgspec.json.decode(fields[rows_field], type=_RAW_ROWS)]
-    except (msgspec.MsgspecError, RecursionError, KeyError):
+        total = _loads(bytes(fields.get(total_field, b"null")))
+    except (msgspec.MsgspecError, RecursionError, KeyError, ValueError):
         return _split_slowly(body, rows_field, total_field)
-    return rows, _total(bytes(fields.get(total_field, b"null")))
+    return rows, _total(total)
 
 
 _RAW_ROWS = list[msgspec.Raw]
@@ -220,16 +221,12 @@ def _split_slowly(
     document = _document(body)
     if not isinstance(document, dict) or not isinstance(document.get(rows_field), list):
         raise BadResponse(f"no list `{rows_field}` in the answer: {_shape(document)}")
-    total = json.dumps(document.get(total_field))
-    return [json.dumps(row).encode() for row in document[rows_field]], _total(total.encode())
+    rows = [json.dumps(row).encode() for row in document[rows_field]]
+    return rows, _total(document.get(total_field))
 
 
-def _total(raw: bytes) -> int | None:
-    try:
-        total = _loads(raw)
-    except ValueError:
-        return None
-    return total if type(total) is int and 0 <= total <= MAX_EXACT else None
+def _total(claim: object) -> int | None:
+    return claim if type(claim) is int and 0 <= claim <= MAX_EXACT else None
 
 
 def _document(body: bytes) -> Any:  # noqa: ANN401 - JSON can be anything

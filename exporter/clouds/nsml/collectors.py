@@ -141,8 +141,7 @@ class RunNodeCollector:
         caller.announce(2 * len(runs))
         found = _Found(partial=not watched.complete, settled=set(watched.gone))
         await asyncio.gather(*(self._nodes_of(run, caller, found) for run in runs))
-        if watched.complete:
-            self._lists = {run: self._lists[run] for run in runs}
+        self._lists = {run: self._lists[run] for run in runs}
         if runs and len(found.failures) == len(runs):
             raise found.failures[0]
         return Sighting(

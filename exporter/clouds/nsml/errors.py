@@ -4,11 +4,14 @@ They come as `{"error": {"errorCode", "message", "details"}}` or flat, the code 
 or a number; from the gateway also as XML or plain text.
 """
 
+import re
+
 from exporter.clouds.errors import document, one_line, plain
 from exporter.clouds.http import Refusal
 
 _UNAUTHORIZED = 401
 _NO_SUBSCRIPTION = "210"
+_XML_CODE = re.compile(rb"<errorCode>\s*(\d+)\s*</errorCode>")
 
 
 def refusal(status: int, body: bytes) -> Refusal:
@@ -16,8 +19,12 @@ def refusal(status: int, body: bytes) -> Refusal:
     answer = document(body)
     if isinstance(answer, dict) and isinstance(answer.get("error"), dict):
         answer = answer["error"]
-    if not isinstance(answer, dict):
-        return Refusal(plain(body))
-    code = str(answer.get("errorCode", ""))
-    message = one_line(code, answer.get("message"), answer.get("details"))
+    if isinstance(answer, dict):
+        code = one_line(answer.get("errorCode"))
+        said = answer.get("message") or answer.get("error")
+        message = one_line(code, said, answer.get("details"))
+    else:
+        found = _XML_CODE.search(body)
+        code = found[1].decode() if found else ""
+        message = plain(body)
     return Refusal(message, status == _UNAUTHORIZED and code == _NO_SUBSCRIPTION)

@@ -87,6 +87,7 @@ class RunDirectory:
         Raises a Failure only where nothing at all could be learnt.
         """
         watched = await self._listed(caller)
+        listed = self.discover and watched.complete
         missing = [key for key in self.configured if key not in watched.listing.records]
         caller.announce(len(missing))
         answers = await asyncio.gather(*(self._detail(caller, key) for key in missing))
@@ -98,15 +99,16 @@ class RunDirectory:
                     watched.failures.append(answer)
                 case _:
                     watched.listing.records[key] = answer
-        if watched.failures and not watched.listing.records and not watched.gone:
+        learnt = listed or watched.listing.records or watched.gone
+        if watched.failures and not learnt:
             raise watched.failures[0]
         self._hide_old(watched)
         return watched
 
     def _hide_old(self, watched: Watched) -> None:
         records = watched.listing.records
-        if watched.complete:
-            self.endings.forget_all_but(records.keys())
+        if watched.listing.complete:
+            self.endings.forget_all_but({*records, *self.configured})
         old = {key for key, record in records.items() if not self.endings.shown(record.item)}
         watched.gone |= old
         for key in old:
@@ -122,7 +124,7 @@ class RunDirectory:
         except Failure as failure:
             if not self.configured:
                 raise
-            return Watched(Listing(), [failure])
+            return Watched(Listing(complete=False), [failure])
         finally:
             self.runs.reader.end_poll(whole=whole)
         listing.records = {

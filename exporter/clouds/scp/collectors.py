@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from exporter.clouds.http import Caller
-from exporter.clouds.outcomes import BadRequest, Failure, NotFound
+from exporter.clouds.outcomes import AuthFailed, BadRequest, Failure, NotFound, RateLimited
 from exporter.clouds.paging import Listing
 from exporter.clouds.rows import Record
 from exporter.clouds.scp import api, families
@@ -20,6 +20,9 @@ from exporter.clouds.scp.models import (
 from exporter.collectors import Collector, ListCollector, Pace, sighting
 from exporter.families import Table
 from exporter.snapshots import Sighting, TargetId
+
+_SAME_FOR_ALL = (AuthFailed, RateLimited)
+"""Failures after which asking on for other fabrics would only do harm."""
 
 
 @dataclass(slots=True)
@@ -112,16 +115,18 @@ class NodePoolCollector:
         caller.announce(len(fabrics.records))
         merged: Listing[NodePool] = Listing(complete=fabrics.complete)
         failures: list[Failure] = []
+        answered = 0
         for (fabric_id,) in fabrics.records:
             try:
-                part = await self.pools.where(caller, cluster_fabric_id=fabric_id)
+                _merge(merged, await self.pools.where(caller, cluster_fabric_id=fabric_id))
+                answered += 1
             except NotFound:
-                continue
+                answered += 1
             except Failure as failure:
                 failures.append(failure)
-                continue
-            _merge(merged, part)
-        if failures and len(failures) == len(fabrics.records):
+                if isinstance(failure, _SAME_FOR_ALL):
+                    break
+        if failures and not answered:
             raise failures[0]
         merged.complete = merged.complete and not failures
         return merged

@@ -29,7 +29,7 @@ def refusal(status: int, body: bytes) -> Refusal:
 
 def _of_service(error: dict[str, Any]) -> str:
     detail = error.get("detail")
-    text = "; ".join(map(str, detail)) if isinstance(detail, list) else detail
+    text = "; ".join(map(one_line, detail)) if isinstance(detail, list) else detail
     response = error.get("response")
     action = response.get("action_name") if isinstance(response, dict) else None
     missing = f"missing permission {action}" if action else None

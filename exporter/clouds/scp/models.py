@@ -5,12 +5,12 @@ enter the process's memory as values.
 """
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from exporter.clouds.fields import Count, Id, Text, UtcTime, normal_state
+from exporter.clouds.fields import Count, Id, Text, UtcTime, normal_state, unix_time
 from exporter.clouds.rows import Row
 
 _SERVER_TYPE = re.compile(r"g\d+c\d+(?P<letter>[a-z])(?P<gpus>\d{1,4})_metal")
@@ -252,9 +252,7 @@ class ApiVersion(Row):
     @property
     def not_before_time(self) -> float | None:
         """The Unix time of the Not Before date, written `2026-03-31` or `20260331`."""
-        digits = (self.not_before or "").strip().replace("-", "")
         try:
-            moment = datetime.strptime(digits, "%Y%m%d").replace(tzinfo=UTC)
-        except ValueError:
+            return unix_time(self.not_before or "", UTC)
+        except ValueError:  # the API page writes `-` for none
             return None
-        return moment.timestamp()

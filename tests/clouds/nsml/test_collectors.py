@@ -1,0 +1,390 @@
+"""The collectors of one account of CLOVA NSML, and which runs they watch."""
+
+from collections.abc import AsyncIterator, Collection
+from typing import Any
+
+import aiohttp
+import pytest
+
+from exporter.clouds.nsml.collectors import RunNodeCollector, collectors
+from exporter.clouds.nsml.signing import NsmlDialect
+from exporter.clouds.outcomes import Failure, ServerError
+from exporter.config import NSML_COLLECTORS
+from exporter.simulator.server import Simulator
+from tests.clouds.api import PACE, Asking, Cloud, Row, keys
+from tests.clouds.calls import NOW, SteppedClock, client_of
+from tests.clouds.loopback import Loopback, loopback
+
+RUNS = "/projects/runs"
+HOUR = 3600.0
+OVER = ("COMPLETED", "FAILED", "STOPPED")
+AN_HOUR_AGO = "2023-11-15 06:13:20"  # in Korea, before 2023-11-14T22:13:20Z
+
+
+def made(
+    clock: SteppedClock,
+    *,
+    discover: bool = True,
+    projects: Collection[str] = (),
+    configured: Collection[tuple[str, ...]] = (),
+    retention: float = HOUR,
+) -> dict[str, Any]:
+    """Return all collectors of an account by name."""
+    every = collectors(
+        NSML_COLLECTORS,
+        account="research",
+        pace=PACE,
+        page_size=100,
+        discover=discover,
+        projects=projects,
+        configured=configured,
+        terminal_states=OVER,
+        retention=retention,
+        clock=clock,
+    )
+    return {collector.target.collector: collector for collector in every}
+
+
+@pytest.fixture
+async def cloud() -> AsyncIterator[tuple[Cloud, Loopback]]:
+    """Give a cloud without any lists."""
+    answers = Cloud()
+    async with loopback(answers) as server:
+        yield answers, server
+
+
+@pytest.fixture
+def asking(
+    session: aiohttp.ClientSession, cloud: tuple[Cloud, Loopback], clock: SteppedClock
+) -> Asking:
+    """Give what polls collectors at that cloud."""
+    return Asking(session, cloud[1].url, clock)
+
+
+def run(name: str, state: str = "IN_PROGRESS", project: str = "p", **fields: object) -> Row:
+    """Return a row of a run."""
+    return {"projectId": project, "runName": name, "status": f"RUN_STATE_{state}", **fields}
+
+
+def listed(*rows: Row) -> Any:  # noqa: ANN401 - what a cloud answers with
+    """Answer with these runs, on one page."""
+    return paged("runList", *rows)
+
+
+def nodes(*names: str, **fields: object) -> Any:  # noqa: ANN401 - what a cloud answers with
+    """Answer with nodes of these names, on one page."""
+    rows = [{"nodeId": name, "state": "NODE_STATE_RUNNING", **fields} for name in names]
+    return paged("nodes", *rows)
+
+
+def paged(name: str, *rows: Row) -> Any:  # noqa: ANN401 - what a cloud answers with
+    """Answer with these rows on the first page, and none on any other."""
+    return lambda query: {name: rows if query.get("page") == "1" else [], "totalCount": len(rows)}
+
+
+def nodes_path(name: str, project: str = "p") -> str:
+    """Return the path of a run's nodes."""
+    return f"/projects/{project}/runs/{name}/nodes"
+
+
+def detail_path(name: str, project: str = "p") -> str:
+    """Return the path of a run's detail."""
+    return f"/projects/{project}/runs/{name}"
+
+
+async def test_projects_are_listed(cloud: tuple[Cloud, Loopback], asking: Asking) -> None:
+    """What the API lists is what there is."""
+    cloud[0].pages["/projects"] = paged("projects", {"projectId": "p", "status": "CREATED"})
+    sighting = await asking.poll(made(asking.clock)["projects"])
+    assert keys(sighting, "projects") == [("p",)]
+    assert cloud[1].targets[0] == "/projects?page=1&pageSize=100"
+
+
+async def test_every_run_that_is_listed_is_watched(
+    cloud: tuple[Cloud, Loopback], asking: Asking
+) -> None:
+    """Runs of one name in two projects are two."""
+    cloud[0].pages[RUNS] = listed(run("1"), run("2"), run("1", project="q"))
+    sighting = await asking.poll(made(asking.clock)["runs"])
+    assert keys(sighting, "runs") == [("p", "1"), ("p", "2"), ("q", "1")]
+    assert (sighting.complete, sighting.reported) == (True, 3)
+
+
+async def test_discovery_is_limited_to_projects(
+    cloud: tuple[Cloud, Loopback], asking: Asking
+) -> None:
+    """A run of the configuration is watched in whatever project, and not asked for twice."""
+    cloud[0].pages[RUNS] = listed(run("1"), run("1", project="q"), run("2", project="q"))
+    collector = made(asking.clock, projects=["p"], configured=[("q", "2")])["runs"]
+    sighting = await asking.poll(collector)
+    assert keys(sighting, "runs") == [("p", "1"), ("q", "2")]
+    assert detail_path("2", "q") not in cloud[1].targets
+
+
+async def test_a_run_that_is_not_listed_is_asked_for(
+    cloud: tuple[Cloud, Loopback], asking: Asking
+) -> None:
+    """Its families come from its detail, whichever of its ids that repeats."""
+    cloud[0].pages |= {RUNS: listed(run("1")), detail_path("9"): {"run": run("9")}}
+    collector = made(asking.clock, configured=[("p", "9")])["runs"]
+    sighting = await asking.poll(collector)
+    assert keys(sighting, "runs") == [("p", "1"), ("p", "9")]
+    assert sighting.complete
+
+
+async def test_without_discovery_nothing_is_listed(
+    cloud: tuple[Cloud, Loopback], asking: Asking
+) -> None:
+    """Only the runs of the configuration are asked for."""
+    cloud[0].pages |= {detail_path("9"): run("9"), nodes_path("9"): nodes("a")}
+    every = made(asking.clock, discover=False, configured=[("p", "9")])
+    assert keys(await asking.poll(every["runs"]), "runs") == [("p", "9")]
+    assert keys(await asking.poll(every["run_nodes"]), "run_nodes") == [("p", "9", "a")]
+    assert not [target for target in cloud[1].targets if target.startswith(RUNS)]
+
+
+async def test_a_configured_run_that_is_gone_is_settled(
+    cloud: tuple[Cloud, Loopback], asking: Asking
+) -> None:
+    """A 404 is no failure, and takes along what belongs to the run."""
+    cloud[0].pages[RUNS] = listed(run("1"))
+    collector = made(asking.clock, configured=[("p", "9")])["runs"]
+    sighting = await asking.poll(collector)
+    assert sighting.complete
+    assert sighting.settled == {("p", "9")}
+
+
+async def test_a_configured_run_that_fails_makes_it_partial(
+    cloud: tuple[Cloud, Loopback], asking: Asking
+) -> None:
+    """The listed runs count all the same, also where there are none."""
+    cloud[0].pages |= {RUNS: listed(run("1")), detail_path("9"): 403}
+    collector = made(asking.clock, configured=[("p", "9")])["runs"]
+    sighting = await asking.poll(collector)
+    assert (keys(sighting, "runs"), sighting.complete) == ([("p", "1")], False)
+    cloud[0].pages[RUNS] = listed()
+    sighting = await asking.poll(collector)
+    assert (keys(sighting, "runs"), sighting.complete) == ([], False)
+
+
+async def test_a_list_that_fails_makes_it_partial_where_a_detail_is_had(
+    cloud: tuple[Cloud, Loopback], asking: Asking
+) -> None:
+    """Some was learnt; where nothing was, the list's failure is the poll's."""
+    cloud[0].pages |= {RUNS: 403, detail_path("9"): run("9")}
+    collector = made(asking.clock, configured=[("p", "9")])["runs"]
+    sighting = await asking.poll(collector)
+    assert (keys(sighting, "runs"), sighting.complete) == ([("p", "9")], False)
+    cloud[0].pages[detail_path("9")] = 500
+    with pytest.raises(Failure, match="403"):
+        await asking.poll(collector)
+
+
+async def test_a_list_that_fails_is_the_failure(
+    cloud: tuple[Cloud, Loopback], asking: Asking
+) -> None:
+    """Where nothing else is configured there is nothing else to learn."""
+    cloud[0].pages[RUNS] = 500
+    with pytest.raises(ServerError):
+        await asking.poll(made(asking.clock)["runs"])
+
+
+async def test_a_run_that_ends_is_shown_for_the_retention(
+    cloud: tuple[Cloud, Loopback], asking: Asking
+) -> None:
+    """The time counts from when its end was first seen, and not from what the API says."""
+    collector = made(asking.clock)["runs"]
+    cloud[0].pages[RUNS] = listed(run("1"))
+    await asking.poll(collector)
+    cloud[0].pages[RUNS] = listed(run("1", "COMPLETED", updateTime="2023-01-01 00:00:00"))
+    assert keys(await asking.poll(collector), "runs") == [("p", "1")]
+    asking.clock.now += HOUR - 1
+    assert keys(await asking.poll(collector), "runs") == [("p", "1")]
+    asking.clock.now += 2
+    sighting = await asking.poll(collector)
+    assert keys(sighting, "runs") == []
+    assert sighting.settled == {("p", "1")}
+    assert sighting.complete
+
+
+@pytest.mark.parametrize(
+    ("updated", "left"),
+    [(AN_HOUR_AGO, 0.0), ("2023-11-15 06:43:20", HOUR / 2), (None, HOUR), ("soon", HOUR)],
+)
+async def test_a_run_that_was_over_at_the_start_counts_from_its_last_update(
+    cloud: tuple[Cloud, Loopback], asking: Asking, updated: str | None, left: float
+) -> None:
+    """Where it has none, from when it was first seen."""
+    collector = made(asking.clock)["runs"]
+    cloud[0].pages[RUNS] = listed(run("1", "FAILED", updateTime=updated))
+    assert keys(await asking.poll(collector), "runs") == [("p", "1")]
+    asking.clock.now += left + 1
+    assert keys(await asking.poll(collector), "runs") == []
+
+
+async def test_a_run_that_was_updated_in_the_future_ended_now(
+    cloud: tuple[Cloud, Loopback], asking: Asking
+) -> None:
+    """A clock that is off keeps no run for longer."""
+    collector = made(asking.clock)["runs"]
+    cloud[0].pages[RUNS] = listed(run("1", "FAILED", updateTime="2030-01-01 00:00:00"))
+    assert keys(await asking.poll(collector), "runs") == [("p", "1")]
+    asking.clock.now += HOUR + 1
+    assert keys(await asking.poll(collector), "runs") == []
+
+
+async def test_a_run_that_goes_on_again_is_shown_again(
+    cloud: tuple[Cloud, Loopback], asking: Asking
+) -> None:
+    """An end that was none is forgotten."""
+    collector = made(asking.clock)["runs"]
+    over = listed(run("1", "STOPPED", updateTime="2020-01-01 00:00:00"))
+    cloud[0].pages[RUNS] = over
+    assert keys(await asking.poll(collector), "runs") == []
+    cloud[0].pages[RUNS] = listed(run("1"))
+    assert keys(await asking.poll(collector), "runs") == [("p", "1")]
+    cloud[0].pages[RUNS] = over
+    assert keys(await asking.poll(collector), "runs") == [("p", "1")]
+
+
+async def test_what_is_known_of_runs_that_are_no_more_is_forgotten(
+    cloud: tuple[Cloud, Loopback], asking: Asking
+) -> None:
+    """A list in which every run is new leaves nothing behind, not even beside a failure."""
+    every = made(asking.clock, configured=[("p", "9")])
+    collector: RunNodeCollector = every["run_nodes"]
+    cloud[0].pages[detail_path("9")] = 403
+    for number in range(20):
+        name, old = f"new-{number}", f"old-{number}"
+        rows = run(name), run(old, "COMPLETED", updateTime=AN_HOUR_AGO)
+        cloud[0].pages |= {RUNS: listed(*rows), nodes_path(name): nodes("a")}
+        assert not (await asking.poll(collector)).complete
+    endings = collector.directory.endings
+    assert len(collector._lists) <= 2
+    assert len(endings._going) + len(endings._ended) <= 3
+
+
+async def test_each_run_has_its_nodes_and_their_counts(
+    cloud: tuple[Cloud, Loopback], asking: Asking
+) -> None:
+    """Nodes of one id in two runs are two, and what the path says is what the run is."""
+    cloud[0].pages |= {
+        RUNS: listed(run("1"), run("2")),
+        nodes_path("1"): nodes("a", "b", projectId="other", runName="other"),
+        nodes_path("2"): nodes("a"),
+    }
+    caller = asking.caller()
+    sighting = await made(asking.clock)["run_nodes"].poll(caller)
+    assert keys(sighting, "run_nodes") == [("p", "1", "a"), ("p", "1", "b"), ("p", "2", "a")]
+    members = sighting.tables["run_members"]
+    assert {key: record.item.states for key, record in members.items()} == {
+        ("p", "1"): ("RUNNING", "RUNNING"),
+        ("p", "2"): ("RUNNING",),
+    }
+    assert (sighting.complete, sighting.objects) == (True, 3)
+    assert caller.announced == 4
+
+
+@pytest.mark.parametrize("gone", [404, paged("nodes")], ids=["404", "empty"])
+async def test_a_run_whose_nodes_are_gone_has_none(
+    cloud: tuple[Cloud, Loopback],
+    asking: Asking,
+    gone: Any,  # noqa: ANN401 - as a cloud answers
+) -> None:
+    """It is counted with zeros, and the poll is a success."""
+    cloud[0].pages |= {RUNS: listed(run("1")), nodes_path("1"): gone}
+    sighting = await asking.poll(made(asking.clock)["run_nodes"])
+    assert keys(sighting, "run_nodes") == []
+    assert sighting.tables["run_members"]["p", "1"].item.states == ()
+    assert sighting.complete
+
+
+async def test_a_run_that_fails_makes_it_partial_and_the_others_are_settled(
+    cloud: tuple[Cloud, Loopback], asking: Asking
+) -> None:
+    """What could not be read is not counted, and what was read is all there is of that run."""
+    cloud[0].pages |= {
+        RUNS: listed(run("1"), run("2")),
+        nodes_path("1"): 403,
+        nodes_path("2"): nodes("a"),
+    }
+    sighting = await asking.poll(made(asking.clock)["run_nodes"])
+    assert keys(sighting, "run_nodes") == [("p", "2", "a")]
+    assert keys(sighting, "run_members") == [("p", "2")]
+    assert not sighting.complete
+    assert sighting.settled == {("p", "2")}
+
+
+async def test_nodes_that_move_are_not_settled(
+    cloud: tuple[Cloud, Loopback], asking: Asking
+) -> None:
+    """A run of which two walks found different nodes keeps what was seen before."""
+    answers = iter([["a"], [], ["b"], []])
+
+    def moving(_query: Row) -> Row:
+        rows = [{"nodeId": name, "state": "NODE_STATE_RUNNING"} for name in next(answers)]
+        return {"nodes": rows, "totalCount": 2}
+
+    cloud[0].pages |= {RUNS: listed(run("1")), nodes_path("1"): moving}
+    sighting = await asking.poll(made(asking.clock)["run_nodes"])
+    assert keys(sighting, "run_nodes") == [("p", "1", "a"), ("p", "1", "b")]
+    assert keys(sighting, "run_members") == []
+    assert not sighting.complete
+    assert sighting.settled == frozenset()
+
+
+async def test_all_runs_that_fail_are_the_failure(
+    cloud: tuple[Cloud, Loopback], asking: Asking
+) -> None:
+    """Where no run's nodes were learnt the poll has failed."""
+    cloud[0].pages |= {RUNS: listed(run("1")), nodes_path("1"): 500}
+    with pytest.raises(ServerError):
+        await asking.poll(made(asking.clock)["run_nodes"])
+
+
+async def test_an_unchanged_node_is_the_same_record(
+    cloud: tuple[Cloud, Loopback], asking: Asking
+) -> None:
+    """What did not change need not be written again."""
+    cloud[0].pages |= {RUNS: listed(run("1")), nodes_path("1"): nodes("a", "b")}
+    collector = made(asking.clock)["run_nodes"]
+    first = await asking.poll(collector)
+    cloud[0].pages[nodes_path("1")] = nodes("b", "c")
+    second = await asking.poll(collector)
+    key = ("p", "1", "b")
+    assert first.tables["run_nodes"][key] is second.tables["run_nodes"][key]
+    assert keys(second, "run_nodes") == [key, ("p", "1", "c")]
+
+
+def test_each_collector_has_its_tables() -> None:
+    """The nodes have the counts of each run beside them."""
+    every = made(SteppedClock())
+    assert [[table.name for table in every[name].tables] for name in NSML_COLLECTORS] == [
+        ["projects"],
+        ["runs"],
+        ["run_nodes", "run_members"],
+    ]
+    assert {str(collector.target) for collector in every.values()} == {
+        f"nsml/research/{name}" for name in NSML_COLLECTORS
+    }
+    assert all(collector.urgent and collector.derived == {} for collector in every.values())
+
+
+async def test_all_collectors_see_the_simulated_cloud(session: aiohttp.ClientSession) -> None:
+    """Every run that goes on is seen with its nodes."""
+    clock = SteppedClock(now=NOW)
+    async with Simulator(64, clock=clock.wall, alive=False, speed=0, seed=3) as simulator:
+        secrets = {
+            name: simulator.credentials[f"NCP_{name.upper()}"]
+            for name in ("access_key", "secret_key", "api_key")
+        }
+        dialect = NsmlDialect(lambda: secrets)
+        client = client_of(session, simulator.url + "/nsml/v1", dialect, clock)
+        seen = {}
+        for name, collector in made(clock, retention=10 * 365 * 24 * HOUR).items():
+            seen[name] = await collector.poll(client.until(60.0))
+        projects = simulator.world.projects
+    assert {key[0] for key in seen["projects"].tables["projects"]} == set(projects)
+    shown = set(seen["runs"].tables["runs"])
+    assert shown == set(seen["run_nodes"].tables["run_members"])
+    assert all(sighting.complete and sighting.objects for sighting in seen.values())
