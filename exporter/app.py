@@ -12,6 +12,7 @@ import aiohttp
 from exporter import logs, sites
 from exporter.clock import Clock, SystemClock
 from exporter.clouds.http import open_session, tls_context
+from exporter.clouds.proxies import environment_proxy, no_proxy
 from exporter.config import Config, HttpClient
 from exporter.exposition import Exposition, Page
 from exporter.poller import Poller, late
@@ -93,7 +94,7 @@ class Application:
         wanted = list(sites.site_configs(config))
         old_session = self._session if tls else None
         if tls:
-            self._session = self._open_session(config.http_client)
+            self._session = _open_session(config.http_client)
             self._http_client = config.http_client
         changed = [site for site in self._sites if tls or site not in wanted]
         await _cancel([task for site in changed for task in self._tasks.pop(site, ())])
@@ -119,12 +120,9 @@ class Application:
         if self.config is not None and not self._ready:
             self._ready = all(poller.attempted.is_set() for poller in self.pollers)
 
-    def _open_session(self, options: HttpClient) -> aiohttp.ClientSession:
-        tls = None if options.ca_file is None else tls_context(str(options.ca_file))
-        return open_session(tls=tls, proxy_from_environment=options.proxy_from_environment)
-
     def _build(self, config: SiteConfig, waits: Mapping[Any, float]) -> Site:
         assert self._session is not None  # noqa: S101 - apply has opened it
+        assert self._http_client is not None  # noqa: S101 - the same
         tools = Tools(
             self._session,
             self.telemetry,
@@ -133,6 +131,7 @@ class Application:
             self.environ,
             self.redactor.add,
             self._prepare,
+            environment_proxy if self._http_client.proxy_from_environment else no_proxy,
         )
         site = sites.build(config, tools, {each.target: each for each in self.snapshots})
         for poller in site.pollers:
@@ -168,6 +167,10 @@ class Application:
             await self.clock.sleep(_LAG_SECONDS)
             lag = max(self.clock.monotonic() - began - _LAG_SECONDS, 0.0)
             self.telemetry["event_loop_lag_seconds"].observe(lag)
+
+
+def _open_session(options: HttpClient) -> aiohttp.ClientSession:
+    return open_session(tls=None if options.ca_file is None else tls_context(str(options.ca_file)))
 
 
 async def _cancel(tasks: list[asyncio.Task[None]]) -> None:

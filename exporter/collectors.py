@@ -109,5 +109,6 @@ def sighting(table: Table[R], listing: Listing[R], generation: int = 0) -> Sight
         reported=listing.total,
         nameless=listing.nameless,
         duplicates=listing.duplicates,
+        wait=listing.wait,
         generation=generation,
     )

@@ -106,7 +106,9 @@ class Poller:
         except Exception as error:
             self.log.exception("a poll died of a defect; please report it")
             return InternalError(f"{type(error).__name__}, see the log")
-        return None if sighting.complete else Partial("not all lists could be read whole")
+        if sighting.complete:
+            return None
+        return Partial("not all lists could be read whole", wait=sighting.wait)
 
     async def _take_in(self, sighting: Sighting, wall: float) -> None:
         """Write the lines in a thread; then show them, and say so, without a pause between.

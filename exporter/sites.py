@@ -13,6 +13,7 @@ from exporter.clouds.http import Client, Dialect
 from exporter.clouds.nsml import collectors as nsml
 from exporter.clouds.nsml import families as nsml_families
 from exporter.clouds.nsml.signing import NsmlDialect
+from exporter.clouds.proxies import Proxy, no_proxy
 from exporter.clouds.scp import collectors as scp
 from exporter.clouds.scp import families as scp_families
 from exporter.clouds.scp.signing import ScpDialect
@@ -56,6 +57,7 @@ class Tools:
     environ: Mapping[str, str] = field(repr=False)
     on_secret: Callable[[str], None]
     on_update: Callable[[], object]
+    proxy: Proxy = no_proxy
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +120,7 @@ def build(config: SiteConfig, tools: Tools, known: Mapping[object, Snapshot]) ->
         observer=tools.telemetry.requests(*config.identity),
         clock=tools.clock,
         request_timeout=account.polling.request_timeout,
+        proxy=tools.proxy,
     )
     for collector in _collectors(config, tools):
         site.pollers.append(_poller(collector, client, config, tools, known))

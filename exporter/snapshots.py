@@ -46,6 +46,7 @@ class Sighting:
     `complete` is whether the poll saw all that there is. Where it is not, what the poll did
     not see is not gone, but for what belongs to a `settled` object: one, by the start of
     its parts' keys, whose parts were all seen, or which is known to be gone itself.
+    `wait` is what a server asked for that refused a part of the poll, in seconds.
     `generation` grows when labels that don't come from the records may have changed.
     """
 
@@ -55,6 +56,7 @@ class Sighting:
     nameless: int = 0
     duplicates: int = 0
     settled: frozenset[Key] = frozenset()
+    wait: float | None = None
     generation: int = 0
 
     @property

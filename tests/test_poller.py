@@ -620,3 +620,11 @@ async def test_a_step_of_the_systems_clock_changes_no_rhythm(
     await rig.clock.advance(20)
     assert rig.collector.polls == [0.0, 5.0, 15.0]
     assert rig.value("target_last_success_timestamp_seconds") == 1.0
+
+
+async def test_a_partial_poll_waits_as_long_as_a_part_was_told_to(rig: Rig) -> None:
+    """A list that was refused for a time puts the whole target off, though it does not back off."""
+    rig.outcomes(seen(complete=False, wait=47.0), seen())
+    await rig.start()
+    await rig.clock.advance(60)
+    assert rig.collector.polls == [0.0, 47.0, 55.0]

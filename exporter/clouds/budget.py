@@ -23,6 +23,7 @@ class Budget:
         self._calm.set()
         self._urgent_waiting = 0
         self.requests_per_second = requests_per_second
+        self.concurrent = concurrent
 
     @asynccontextmanager
     async def slot(self, *, urgent: bool = True) -> AsyncIterator[None]:

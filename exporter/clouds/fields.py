@@ -5,13 +5,12 @@ negative count, is no value. What does not fit raises, and the row is then read 
 without that field (see `rows`).
 """
 
-import math
 import re
 from datetime import UTC, datetime, timedelta, timezone
 from functools import lru_cache
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-from pydantic import BeforeValidator, Field, StringConstraints
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 
 NOT_REPORTED = "NOT_REPORTED"
 """The state of an object whose state is null, missing, blank or no text."""
@@ -54,12 +53,6 @@ def unix_time(value: object, zone: timezone) -> float | None:
     return moment.timestamp()
 
 
-def _finite(value: object) -> object:
-    if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError("not a finite number")
-    return value
-
-
 def _utc_time(value: object) -> float | None:
     return unix_time(value, UTC)
 
@@ -68,16 +61,21 @@ def _korean_time(value: object) -> float | None:
     return unix_time(value, KOREA)
 
 
-Id = Annotated[
-    str,
-    StringConstraints(strict=False, strip_whitespace=True, min_length=1),
-    Field(coerce_numbers_to_str=True),
-    BeforeValidator(_finite),
-]
-"""What names an object: not blank; a number is its text."""
+# A text is the common case, tried first, and read without a call of Python.
+_Number = Annotated[int | Annotated[float, Field(allow_inf_nan=False)], AfterValidator(str)]
 
-Text = Annotated[str, Field(strict=False, coerce_numbers_to_str=True), BeforeValidator(_finite)]
-"""A text that a service may also give as a number."""
+if TYPE_CHECKING:
+    Id = str
+    Text = str
+else:
+    Id = Annotated[
+        Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)] | _Number,
+        Field(union_mode="left_to_right"),
+    ]
+    """What names an object: not blank; a number is its text."""
+
+    Text = Annotated[str | _Number, Field(union_mode="left_to_right")]
+    """A text that a service may also give as a number."""
 
 Count = Annotated[int, Field(ge=0, le=MAX_EXACT)]
 """A number of things, exact as a float."""

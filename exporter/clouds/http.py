@@ -35,6 +35,7 @@ from exporter.clouds.outcomes import (
     TlsFailed,
     Truncated,
 )
+from exporter.clouds.proxies import Proxy, no_proxy
 from exporter.credentials import SecretUnavailable
 
 MAX_BODY_BYTES = 64 * 1024 * 1024
@@ -118,6 +119,7 @@ class Client:
     observer: Observer
     clock: Clock
     request_timeout: float
+    proxy: Proxy = no_proxy
     skew: float | None = field(default=None, init=False)
 
     def until(self, deadline: float, *, urgent: bool = True) -> "Caller":
@@ -133,9 +135,11 @@ class Client:
         started = self.clock.monotonic()
         code = "error"
         try:
+            address = URL(url, encoded=True)
             async with self.session.get(
-                URL(url, encoded=True),
+                address,
                 headers=headers,
+                proxy=self.proxy(address),
                 allow_redirects=False,
                 timeout=aiohttp.ClientTimeout(total=self.request_timeout),
             ) as response:
@@ -311,16 +315,13 @@ async def name_disconnects(
         raise ConnectionFailed(_text(error)) from error
 
 
-def open_session(
-    *, limit: int = 100, tls: ssl.SSLContext | None = None, proxy_from_environment: bool = False
-) -> aiohttp.ClientSession:
+def open_session(*, limit: int = 100, tls: ssl.SSLContext | None = None) -> aiohttp.ClientSession:
     """Open the one session that all clients share: no cookies, bounded connections."""
     options: dict[str, Any] = {} if tls is None else {"ssl": tls}
     return aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(limit=limit, ttl_dns_cache=60, **options),
         cookie_jar=aiohttp.DummyCookieJar(),
         middlewares=(name_disconnects,),
-        trust_env=proxy_from_environment,
         headers={"User-Agent": "gpu-cluster-exporter"},
     )
 

@@ -5,6 +5,7 @@ same request may be sent again within the poll. Every failure of a call is raise
 of these, so that nothing above this layer reads a status code.
 """
 
+from collections.abc import Iterable
 from typing import ClassVar
 
 
@@ -12,11 +13,13 @@ class Failure(Exception):  # noqa: N818 - a way to end, which is not always an e
     """A call, or a whole poll, that did not give its answer.
 
     `wait` is the time in seconds that the server asked for before the next request, and
-    `request_id` what its support asks for.
+    `request_id` what its support asks for. What is `for_all` would be answered to every other
+    request of the round as well, which then need not be made.
     """
 
     reason: ClassVar[str]
     retried: ClassVar[bool] = False
+    for_all: ClassVar[bool] = False
 
     def __init__(self, message: str, *, wait: float | None = None, request_id: str = "") -> None:
         super().__init__(message)
@@ -29,6 +32,7 @@ class AuthFailed(Failure):
     """The credentials or the signature were refused."""
 
     reason = "auth"
+    for_all = True
 
 
 class Forbidden(Failure):
@@ -48,6 +52,7 @@ class RateLimited(Failure):
 
     reason = "rate_limited"
     retried = True
+    for_all = True
 
 
 class TimedOut(Failure):
@@ -111,6 +116,11 @@ class InternalError(Failure):
     """A defect of the exporter itself."""
 
     reason = "internal"
+
+
+def longest_wait(failures: Iterable[Failure]) -> float | None:
+    """Return the longest time that any of the failures asks to wait, in seconds."""
+    return max((failure.wait for failure in failures if failure.wait is not None), default=None)
 
 
 REASONS: tuple[str, ...] = tuple(

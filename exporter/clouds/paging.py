@@ -29,12 +29,16 @@ class Listing(Generic[R]):
     """What a walk found: the distinct records by key, and what was odd about it.
 
     `unreadable` are the rows without an id, by their JSON: as often as one page has each.
+    `wait` is what a server asked for that refused a part. `moved` is whether rows of one page
+    stood on another as well, without all of them doing so.
     """
 
     records: dict[tuple[str, ...], Record[R]] = field(default_factory=dict)
     unreadable: Counter[bytes] = field(default_factory=Counter)
     duplicates: int = 0
     total: int | None = None
+    wait: float | None = None
+    moved: bool = False
     complete: bool = True
 
     @property
@@ -52,6 +56,11 @@ class Listing(Generic[R]):
         """Whether fewer were found than the API claims."""
         return self.total is not None and self.found < self.total
 
+    @property
+    def doubtful(self) -> bool:
+        """Whether objects may be missing: by the total, or where there is none, by what moved."""
+        return self.moved if self.total is None else self.short
+
     def add(self, page: Page[R]) -> bool:
         """Take a page in; return whether it brought anything new."""
         before, found = len(self.records), self.found
@@ -59,6 +68,8 @@ class Listing(Generic[R]):
             self.records.setdefault(record.key, record)
         self.duplicates += len(page.records) - (len(self.records) - before)
         self.unreadable |= Counter(page.nameless)
+        if page.records and self.records.keys() != {record.key for record in page.records}:
+            self.moved = self.moved or len(self.records) - before < len(page.records)
         if page.total is not None:
             self.total = max(page.total, self.total or 0)
         return self.found > found
@@ -84,8 +95,9 @@ class PageSize:
 async def walk(fetch: Fetch, reader: Reader[R], size: PageSize) -> Listing[R]:
     """Find every object of a paged list; raise a Failure where a page can't be had.
 
-    A walk that finds fewer than the API claims is made twice: where both agree the claim
-    is wrong, and where they differ the listing is marked as not complete.
+    A walk that finds fewer than the API claims, or where it claims nothing sees rows move
+    from page to page, is made twice: where both agree that is what there is, and where they
+    differ the listing is marked as not complete.
     """
 
     async def once() -> Listing[R]:
@@ -107,10 +119,10 @@ async def single(fetch: Callable[[], Awaitable[bytes]], reader: Reader[R]) -> Li
 
 async def _settled(once: Callable[[], Awaitable[Listing[R]]]) -> Listing[R]:
     first = await once()
-    if not first.short or not first.found:
+    if not first.doubtful or not first.found:
         return first
     second = await once()
-    if second.short and second.records.keys() != first.records.keys():
+    if second.doubtful and second.records.keys() != first.records.keys():
         second.records = first.records | second.records
         second.complete = False
     second.duplicates += first.duplicates

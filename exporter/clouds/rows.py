@@ -161,7 +161,8 @@ def _without_bad_fields(model: type[R], row: dict[str, Any]) -> Record[R]:
             item = model.model_validate(row)
         except ValidationError as error:
             faults = error.errors(include_url=False, include_input=False)
-            places = {_real_place(row, fault["loc"]): fault["msg"] for fault in faults}
+            # Of the faults of one place the first speaks of the field's usual type.
+            places = {_real_place(row, fault["loc"]): fault["msg"] for fault in reversed(faults)}
             for place in sorted(places, key=_list_order, reverse=True):
                 invalid[_field_name(place)] = places[place].removeprefix("Value error, ")
                 _remove(row, place)

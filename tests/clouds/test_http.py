@@ -7,8 +7,6 @@ import pytest
 
 from exporter.clouds.http import (
     classify,
-    close_session,
-    open_session,
     request,
 )
 from exporter.clouds.outcomes import (
@@ -24,6 +22,7 @@ from exporter.clouds.outcomes import (
     TimedOut,
     Truncated,
 )
+from exporter.clouds.proxies import environment_proxy
 from exporter.credentials import SecretUnavailable
 from tests.clouds.calls import LIST, NOW, Plain, SteppedClock, client_of, failure_of, heard
 from tests.clouds.loopback import (
@@ -214,16 +213,16 @@ def test_no_query_is_no_question_mark() -> None:
 
 
 async def test_a_proxy_that_refuses_is_a_failed_connection(
-    monkeypatch: pytest.MonkeyPatch,
+    session: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What stands between is part of the connection, and is used where that is configured."""
     async with loopback(always(answer(b"", 407))) as proxy:
         monkeypatch.setenv("HTTPS_PROXY", proxy.url)
         monkeypatch.setenv("https_proxy", proxy.url)
-        opened = open_session(proxy_from_environment=True)
+        client = client_of(session, "https://cloud.invalid")
+        client.proxy = environment_proxy
         with pytest.raises(ConnectionFailed, match="the proxy refused: 407"):
-            await client_of(opened, "https://cloud.invalid").attempt(LIST)
-        await close_session(opened)
+            await client.attempt(LIST)
         assert [head.method for head in proxy.heads] == ["CONNECT"]
 
 

@@ -10,7 +10,7 @@ from exporter.clouds.http import Caller
 from exporter.clouds.nsml import api, families
 from exporter.clouds.nsml.models import RunMembers, RunNode
 from exporter.clouds.nsml.runs import RunDirectory, RunEndings, RunKey
-from exporter.clouds.outcomes import Failure, NotFound
+from exporter.clouds.outcomes import Failure, NotFound, longest_wait
 from exporter.clouds.paging import Listing, PageSize
 from exporter.clouds.rows import Record
 from exporter.collectors import Collector, ListCollector, Pace
@@ -99,6 +99,12 @@ class _Found:
     duplicates: int = 0
     reported: int | None = None
 
+    def raise_what_is_for_all(self) -> None:
+        """Raise a failure that every further call would end with as well."""
+        for failure in self.failures:
+            if failure.for_all:
+                raise failure
+
     def add(self, run: RunKey, listing: Listing[RunNode]) -> None:
         """Take in the nodes of a run."""
         self.nodes |= listing.records
@@ -140,7 +146,8 @@ class RunNodeCollector:
         runs = list(watched.listing.records)
         caller.announce(2 * len(runs))
         found = _Found(partial=not watched.complete, settled=set(watched.gone))
-        await asyncio.gather(*(self._nodes_of(run, caller, found) for run in runs))
+        gate = asyncio.Semaphore(caller.client.budget.concurrent)
+        await asyncio.gather(*(self._nodes_of(run, caller, found, gate) for run in runs))
         self._lists = {run: self._lists[run] for run in runs}
         if runs and len(found.failures) == len(runs):
             raise found.failures[0]
@@ -151,12 +158,17 @@ class RunNodeCollector:
             nameless=found.nameless,
             duplicates=found.duplicates,
             settled=frozenset(found.settled),
+            wait=longest_wait(found.failures),
         )
 
-    async def _nodes_of(self, run: RunKey, caller: Caller, found: _Found) -> None:
+    async def _nodes_of(
+        self, run: RunKey, caller: Caller, found: _Found, gate: asyncio.Semaphore
+    ) -> None:
         nodes = self._lists.setdefault(run, RunNodes(api.run_nodes(run[0], run[1], self.size)))
         try:
-            listing = await nodes.all(caller, run)
+            async with gate:
+                found.raise_what_is_for_all()
+                listing = await nodes.all(caller, run)
         except NotFound:
             listing = Listing()
         except Failure as failure:

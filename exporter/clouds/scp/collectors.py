@@ -5,7 +5,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from exporter.clouds.http import Caller
-from exporter.clouds.outcomes import AuthFailed, BadRequest, Failure, NotFound, RateLimited
+from exporter.clouds.outcomes import (
+    BadRequest,
+    Failure,
+    NotFound,
+    longest_wait,
+)
 from exporter.clouds.paging import Listing
 from exporter.clouds.rows import Record
 from exporter.clouds.scp import api, families
@@ -20,9 +25,6 @@ from exporter.clouds.scp.models import (
 from exporter.collectors import Collector, ListCollector, Pace, sighting
 from exporter.families import Table
 from exporter.snapshots import Sighting, TargetId
-
-_SAME_FOR_ALL = (AuthFailed, RateLimited)
-"""Failures after which asking on for other fabrics would only do harm."""
 
 
 @dataclass(slots=True)
@@ -124,11 +126,12 @@ class NodePoolCollector:
                 answered += 1
             except Failure as failure:
                 failures.append(failure)
-                if isinstance(failure, _SAME_FOR_ALL):
+                if failure.for_all:
                     break
         if failures and not answered:
             raise failures[0]
         merged.complete = merged.complete and not failures
+        merged.wait = longest_wait(failures)
         return merged
 
 

@@ -388,3 +388,17 @@ async def test_all_collectors_see_the_simulated_cloud(session: aiohttp.ClientSes
     shown = set(seen["runs"].tables["runs"])
     assert shown == set(seen["run_nodes"].tables["run_members"])
     assert all(sighting.complete and sighting.objects for sighting in seen.values())
+
+
+@pytest.mark.parametrize("status", [401, 429])
+async def test_what_every_run_would_be_answered_ends_the_round(
+    cloud: tuple[Cloud, Loopback], asking: Asking, status: int
+) -> None:
+    """A refused key, or too many requests, is met by the calls under way and no further ones."""
+    names = [f"r{number}" for number in range(300)]
+    cloud[0].pages[RUNS] = listed(*(run(name) for name in names))
+    cloud[0].pages |= dict.fromkeys(map(nodes_path, names), status)
+    with pytest.raises(Failure):
+        await asking.poll(made(asking.clock)["run_nodes"])
+    asked = {target for target in cloud[1].targets if target.startswith("/projects/p/")}
+    assert len(asked) <= asking.caller().client.budget.concurrent
