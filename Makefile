@@ -4,15 +4,19 @@ PYTHON ?= python3
 VENV ?= .venv
 LISTEN ?=
 CONFIG ?=
+SEED ?= 0
+SECONDS ?= 180
 BIN := $(VENV)/bin
 
-.PHONY: run test checks format docs tools clean help
+.PHONY: run test bench drill format docs tools clean help
 
 help:
 	@echo "make run                        run the demo: simulated clouds and the exporter"
 	@echo "make run CONFIG=my.yml          run the exporter on a configuration file"
 	@echo "make run LISTEN=127.0.0.1:PORT  listen elsewhere"
 	@echo "make test                       run every check and test"
+	@echo "make drill                      let simulated clouds fail in every way, for a few minutes"
+	@echo "make bench                      measure; BENCH=--quick for a minute of it"
 	@echo "make format                     format the code"
 	@echo "make docs                       write the generated parts of docs/ anew"
 
@@ -27,6 +31,14 @@ test: $(VENV)/.installed-dev tools
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -n 2 --dist worksteal --cov --cov-report=term --cov-fail-under=95
+
+# Ratios on this machine, about half an hour; BENCH=--quick takes a minute. See docs/performance.md.
+bench: $(VENV)/.installed-dev
+	$(BIN)/python -m benchmarks $(BENCH)
+
+# The real exporter against clouds that fail in every way; SEED and SECONDS may be given.
+drill: $(VENV)/.installed-dev
+	$(BIN)/python -m drill --seed $(SEED) --seconds $(SECONDS)
 
 format: $(VENV)/.installed-dev
 	$(BIN)/ruff format .

@@ -1,0 +1,1 @@
+"""A fault drill: the real exporter against simulated clouds that fail in every way."""
