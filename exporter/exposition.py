@@ -5,6 +5,7 @@ both formats, for their families are gauges. Put together once for as long as no
 changes, they are only copied at a scrape.
 """
 
+import operator
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -140,6 +141,8 @@ class Exposition:
 
 
 def _same(views: Sequence[View], known: Sequence[View]) -> bool:
-    """Return whether these are the very same views, which are made anew with any change."""
-    pairs = zip(views, known, strict=False)
-    return len(views) == len(known) and all(mine is theirs for mine, theirs in pairs)
+    """Return whether these are the very same lines, which are made anew with any change."""
+    return len(views) == len(known) and all(
+        len(mine) == len(theirs) and all(map(operator.is_, mine, theirs))
+        for mine, theirs in zip(views, known, strict=True)
+    )
