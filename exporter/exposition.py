@@ -9,7 +9,7 @@ import operator
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from prometheus_client import generate_latest
@@ -34,7 +34,7 @@ View = tuple[Mapping[str, Piece], ...]
 class Page:
     """A finished page: its texts, to be written one behind the other, and compressed."""
 
-    texts: Sequence[bytes]
+    texts: Sequence[Sequence[bytes]]
     packed: Sequence[Packed]
     content_type: str
     samples: int
@@ -47,11 +47,11 @@ class Page:
     @property
     def body(self) -> bytes:
         """The page as one text."""
-        return b"".join(self.texts)
+        return b"".join(chain.from_iterable(self.texts))
 
     def chunks(self) -> Iterator[bytes]:
         """Yield the page in chunks, none of which takes long to make."""
-        texts = iter(self.texts)
+        texts = chain.from_iterable(self.texts)
         while some := tuple(islice(texts, _JOINED_LINES)):
             yield b"".join(some)
 
@@ -91,7 +91,7 @@ class Exposition:
         end = _EOF if openmetrics else b""
         comments = own.count(b"\n#") + own.startswith(b"#")
         return Page(
-            texts=(*objects.texts, own + end),
+            texts=(objects.texts, (own + end,)),
             packed=(objects.packed, Packer().pack(own + end)),
             content_type=content_type,
             samples=objects.samples + own.count(b"\n") - comments,

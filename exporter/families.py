@@ -208,9 +208,13 @@ class StateCounts(ListFamily[T]):
         _check_last("state", (*self.labels, *to.labels))
 
         def lines(items: Collection[T]) -> str:
-            known = [(item, states) for item in items if (states := self.states(item)) is not None]
-            groups = dict.fromkeys(group_of(item) for item, _ in known)
-            counts = Counter((group_of(item), state) for item, states in known for state in states)
+            known = [
+                (group_of(item), states)
+                for item in items
+                if (states := self.states(item)) is not None
+            ]
+            groups = dict.fromkeys(group for group, _ in known)
+            counts = Counter((group, state) for group, states in known for state in states)
             return "".join(self._lines(groups, counts, labels, to))
 
         return lines

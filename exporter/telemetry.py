@@ -32,6 +32,7 @@ PREFIX = "gpu_cluster_exporter_"
 
 _TARGET = ("provider", "account", "environment", "region", "collector")
 _REGION = ("provider", "account", "environment", "region")
+_KIND = ("provider", "collector")
 _LATENCY = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _POLL = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 _LAG = (0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0)
@@ -49,10 +50,12 @@ class Own:
 
     @property
     def scope(self) -> str:
-        """What it tells of: a target, a site, which is an account in a region, or neither."""
+        """What it tells of: a target, a site, which is an account in a region, or more."""
         if self.labels[: len(_TARGET)] == _TARGET:
             return "target"
-        return "site" if self.labels[: len(_REGION)] == _REGION else "general"
+        if self.labels[: len(_REGION)] == _REGION:
+            return "site"
+        return "kind" if self.labels == _KIND else "general"
 
     @property
     def header(self) -> str:
@@ -124,7 +127,7 @@ OWN: tuple[Own, ...] = (
     Own(
         "poll_duration_seconds",
         Histogram,
-        ("provider", "collector"),
+        _KIND,
         "The time that polls took, with all their pages and retries.",
         _POLL,
     ),
@@ -257,6 +260,8 @@ class Telemetry:
         PlatformCollector(registry=self.process)
         self.registry = CollectorRegistry()
         self._general = self._register(Scope(own for own in OWN if own.scope == "general"))
+        # Of all targets of one kind together: apart from what changes all the time.
+        self._kind = self._register(Scope(own for own in OWN if own.scope == "kind"))
         self._targets: dict[TargetId, Scope] = {}
         self._sites: dict[tuple[str, ...], Scope] = {}
         self._kinds: set[tuple[str, str]] = set()
@@ -267,9 +272,15 @@ class Telemetry:
         return self._general[name]
 
     @property
+    def durations(self) -> Histogram:
+        """The poll durations of each kind of target, in order to change them."""
+        durations: Histogram = self._kind["poll_duration_seconds"]
+        return durations
+
+    @property
     def scopes(self) -> Iterator[Scope]:
         """All scopes, the general one first."""
-        return chain((self._general,), self._sites.values(), self._targets.values())
+        return chain((self._general, self._kind), self._sites.values(), self._targets.values())
 
     def target(self, target: TargetId, interval: float) -> "TargetTelemetry":
         """Return the metrics of one target, all of which exist from here on."""
@@ -301,10 +312,14 @@ class Telemetry:
         self._keep_durations({(target.provider, target.collector) for target in kept})
 
     def _keep_durations(self, kinds: set[tuple[str, str]]) -> None:
-        durations = self["poll_duration_seconds"]
+        durations = self.durations
         for kind in self._kinds - kinds:
             durations.remove(*kind)
         self._kinds = kinds
+
+    def write(self) -> None:
+        """Write the lines of what changed in all targets of one kind together."""
+        self._kind.write()
 
     def _register(self, scope: Scope) -> Scope:
         self.registry.register(scope.registry)
@@ -327,7 +342,7 @@ class TargetTelemetry:
         self._site = site
         self._target = target
         self._labels = tuple(target.labels.values())
-        telemetry["poll_duration_seconds"].labels(target.provider, target.collector)
+        telemetry.durations.labels(target.provider, target.collector)
         for name in ("up", "consecutive_failures", "objects"):
             self._gauge(name).inc(0)
         for name in ("polls", "invalid_records", "duplicate_records", "unrecognized_values"):
@@ -367,12 +382,13 @@ class TargetTelemetry:
     def write(self) -> None:
         """Write the lines of what changed, so that the next scrape need not."""
         self._scope.write()
+        self._telemetry.write()
         if self._site is not None:
             self._site.write()
 
     def ended(self, seconds: float, consecutive_failures: int) -> None:
         """Note that a poll ended, and how many in a row have now failed."""
-        durations = self._telemetry["poll_duration_seconds"]
+        durations = self._telemetry.durations
         durations.labels(self._target.provider, self._target.collector).observe(seconds)
         self._scope["polls"].labels(*self._labels).inc()
         self._gauge("consecutive_failures").set(consecutive_failures)

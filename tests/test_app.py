@@ -13,6 +13,7 @@ import structlog
 
 from exporter import logs
 from exporter.app import Application
+from exporter.clouds.proxies import environment_proxy
 from exporter.config import Config, HttpClient
 from exporter.negotiation import TEXT
 from exporter.poller import Poller
@@ -283,7 +284,7 @@ async def test_another_way_to_the_clouds_is_taken_by_all(
     options = HttpClient(proxy_from_environment=True)
     await app.apply(config.model_copy(update={"http_client": options}))
     assert old.closed
-    assert {poller.client.session.trust_env for poller in app.pollers} == {True}
+    assert {poller.client.proxy for poller in app.pollers} == {environment_proxy}
     assert running(app.page(TEXT).body, region="kr-east1")
 
 

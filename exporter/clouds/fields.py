@@ -43,6 +43,11 @@ def unix_time(value: object, zone: timezone) -> float | None:
     """
     if not isinstance(value, str):
         raise ValueError("not a text")  # noqa: TRY004 - pydantic turns only this into a fault
+    return _unix_time(value, zone)
+
+
+@lru_cache(maxsize=1 << 14)
+def _unix_time(value: str, zone: timezone) -> float | None:
     if not value.strip():
         return None
     moment = datetime.fromisoformat(value.strip())

@@ -33,6 +33,11 @@ def environment_proxy(url: URL) -> URL | None:
         proxy = URL(named if "://" in named else f"http://{named}")
     except ValueError:
         proxy = URL()
-    if proxy.scheme not in {"http", "https"} or not proxy.host:
+    if proxy.scheme not in {"http", "https"} or not proxy.host or _has_path(proxy):
         raise ConnectionFailed(f"{url.scheme.upper()}_PROXY is no http or https address")
     return proxy
+
+
+def _has_path(proxy: URL) -> bool:
+    """Return whether more follows: the rest of a password in which a slash stood as such."""
+    return proxy.with_user(None) != proxy.origin()

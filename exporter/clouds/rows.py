@@ -10,8 +10,8 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 import msgspec
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -71,6 +71,18 @@ class Page(Generic[R]):
         return len(self.records) + len(self.nameless)
 
 
+Rows: TypeAlias = dict[bytes, Record[R]]
+"""Records by the JSON of their rows."""
+
+
+@dataclass(slots=True)
+class _Memory(Generic[R]):
+    """What one poll read: answers by their digest, each with its rows, and all rows."""
+
+    pages: dict[bytes, tuple[Page[R], Rows[R]]] = field(default_factory=dict)
+    rows: Rows[R] = field(default_factory=dict)
+
+
 class Reader(Generic[R]):
     """Read the answers of one list; remember its rows from one poll to the next."""
 
@@ -78,44 +90,35 @@ class Reader(Generic[R]):
         self.model = model
         self._rows_field = rows_field
         self._total_field = total_field
-        self._pages: tuple[dict[bytes, Page[R]], dict[bytes, Page[R]]] = ({}, {})
-        self._rows: tuple[dict[bytes, Record[R] | None], dict[bytes, Record[R] | None]] = ({}, {})
+        self._last: _Memory[R] = _Memory()
+        self._now: _Memory[R] = _Memory()
 
     def page(self, body: bytes) -> Page[R]:
         """Read one answer; raise BadResponse where it is not the documented one."""
         digest = hashlib.blake2b(body, digest_size=16).digest()
-        page = self._pages[0].get(digest) or self._pages[1].get(digest)
-        if page is None:
-            page = self._read(body)
-        self._pages[1][digest] = page
+        known = self._last.pages.get(digest) or self._now.pages.get(digest)
+        page, rows = known or self._read(body)
+        self._now.pages[digest] = (page, rows)
+        self._now.rows |= rows
         return page
 
     def end_poll(self, *, whole: bool) -> None:
         """Forget what a whole poll did not see; after any other, what only that one saw."""
-        if not whole:
-            self._pages, self._rows = (self._pages[0], {}), (self._rows[0], {})
-            return
-        self._pages = (self._pages[1], {})
-        seen, new = self._rows
-        kept = {id(record) for page in self._pages[0].values() for record in page.records}
-        self._rows = (
-            {raw: record for raw, record in (seen | new).items() if id(record) in kept},
-            {},
-        )
+        if whole:
+            self._last = self._now
+        self._now = _Memory()
 
-    def _read(self, body: bytes) -> Page[R]:
-        rows, total = split(body, self._rows_field, self._total_field)
-        read = [(raw, self._record(raw)) for raw in rows]
+    def _read(self, body: bytes) -> tuple[Page[R], Rows[R]]:
+        raws, total = split(body, self._rows_field, self._total_field)
+        read = [(raw, self._record(raw)) for raw in raws]
+        rows = {raw: record for raw, record in read if record is not None}
         named = tuple(record for _, record in read if record is not None)
-        return Page(named, tuple(raw for raw, record in read if record is None), total)
+        nameless = tuple(raw for raw, record in read if record is None)
+        return Page(named, nameless, total), rows
 
     def _record(self, raw: bytes) -> Record[R] | None:
-        seen, new = self._rows
-        record = seen.get(raw) or new.get(raw)
-        if record is None:
-            record = read_row(self.model, raw)
-            new[raw] = record
-        return record
+        known = self._last.rows.get(raw) or self._now.rows.get(raw)
+        return read_row(self.model, raw) if known is None else known
 
 
 def read_row(model: type[R], raw: bytes) -> Record[R] | None:

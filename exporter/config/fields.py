@@ -204,7 +204,7 @@ def _check_url(url: str) -> None:
 def secret(text: str) -> str:
     """Return a secret without the line break at its end; ValueError where it cannot be one."""
     text = text.rstrip("\r\n")
-    if not text:
+    if not text.strip():
         raise ValueError("is empty")
     if not text.isprintable():
         raise ValueError("has a line break or another character that cannot be printed")

@@ -76,4 +76,5 @@ class Answer:
 def as_json(status: int, document: object) -> Answer:
     """Answer with a JSON document."""
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
-    return Answer(status, text.encode())
+    # Half of a surrogate pair, which UTF-8 has no bytes for, is escaped as JSON escapes it.
+    return Answer(status, text.encode(errors="backslashreplace"))

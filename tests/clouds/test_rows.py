@@ -376,7 +376,9 @@ def test_a_failed_poll_forgets_nothing() -> None:
 
 def remembered(reader: Reader[Any]) -> int:
     """Return how many pages and rows a reader remembers."""
-    return sum(len(known) for known in (*reader._pages, *reader._rows))
+    return sum(
+        len(part) for known in (reader._last, reader._now) for part in (known.pages, known.rows)
+    )
 
 
 @pytest.mark.parametrize("whole", [True, False])
