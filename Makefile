@@ -8,13 +8,14 @@ SEED ?= 0
 SECONDS ?= 180
 BIN := $(VENV)/bin
 
-.PHONY: run test bench drill format docs tools clean help
+.PHONY: run test scale bench drill format docs tools clean help
 
 help:
 	@echo "make run                        run the demo: simulated clouds and the exporter"
 	@echo "make run CONFIG=my.yml          run the exporter on a configuration file"
 	@echo "make run LISTEN=127.0.0.1:PORT  listen elsewhere"
 	@echo "make test                       run every check and test"
+	@echo "make scale                      run the tests that take minutes"
 	@echo "make drill                      let simulated clouds fail in every way, for a few minutes"
 	@echo "make bench                      measure; BENCH=--quick for a minute of it"
 	@echo "make format                     format the code"
@@ -30,9 +31,13 @@ test: $(VENV)/.installed-dev tools
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest -n 2 --dist worksteal --cov --cov-report=term --cov-fail-under=95
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not scale" --cov --cov-report=term --cov-fail-under=95
 
-# Ratios on this machine, about half an hour; BENCH=--quick takes a minute. See docs/performance.md.
+# What takes minutes: fleets of thousands, real scrapers. Not part of `make test`, but of .ci/run.
+scale: $(VENV)/.installed-dev tools
+	$(BIN)/python -m pytest -m scale
+
+# Ratios on this machine, about 20 minutes; BENCH=--quick takes a minute. See docs/performance.md.
 bench: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks $(BENCH)
 

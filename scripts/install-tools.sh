@@ -4,7 +4,8 @@
 set -eu
 
 missing=
-for pair in promtool:prometheus prometheus:prometheus; do
+for pair in promtool:prometheus prometheus:prometheus victoria-metrics:victoria-metrics \
+    openssl:openssl curl:curl; do
     command -v "${pair%%:*}" >/dev/null 2>&1 || missing="$missing ${pair##*:}"
 done
 [ -n "$missing" ] || exit 0

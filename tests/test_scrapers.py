@@ -28,7 +28,7 @@ from tests.simulated import value
 
 T = TypeVar("T")
 
-pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.scale, pytest.mark.asyncio(loop_scope="module")]
 
 NODES = 10_000
 PLACE = Place("e", "kr-west1")
