@@ -14,7 +14,7 @@ help:
 	@echo "make run                        run the demo: simulated clouds and the exporter"
 	@echo "make run CONFIG=my.yml          run the exporter on a configuration file"
 	@echo "make run LISTEN=127.0.0.1:PORT  listen elsewhere"
-	@echo "make test                       run every check and test"
+	@echo "make test                       run every check and test but those of make scale"
 	@echo "make scale                      run the tests that take minutes"
 	@echo "make drill                      let simulated clouds fail in every way, for a few minutes"
 	@echo "make bench                      measure; BENCH=--quick for a minute of it"

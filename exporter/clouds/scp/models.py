@@ -6,6 +6,7 @@ enter the process's memory as values.
 
 import re
 from datetime import UTC
+from functools import lru_cache
 from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -18,12 +19,14 @@ _GPU_MODELS = {"h": "H100", "b": "B300"}
 _AVAILABLE = ("AVAILABLE", "ACTIVE")
 
 
+@lru_cache(maxsize=1024)
 def gpus_of(server_type: str | None) -> int | None:
     """Return the number of GPUs that a server type's name states, or None."""
     match = _SERVER_TYPE.fullmatch(server_type or "")
     return int(match["gpus"]) if match else None
 
 
+@lru_cache(maxsize=1024)
 def gpu_model_of(server_type: str | None) -> str:
     """Return the GPU model that a server type's letter stands for, or the empty text."""
     match = _SERVER_TYPE.fullmatch(server_type or "")
