@@ -23,7 +23,8 @@ INTERVAL = 30.0
 NODES = {"collector": "gpu_nodes", "region": "kr-west1"}
 PREFIX = "gpu_cluster_exporter_"
 _TURN_SECONDS = 0.001  # of the real time, in which sockets get their turn
-_STEP_SECONDS = 0.05  # of the clock's, that pass with it while a poll is under way
+_STEP_SECONDS = 0.25  # of the clock's, that pass at a time while polls back off
+_LEAST_SECONDS = 0.01
 _NO_VALUE = re.compile(r'"(None|null|nan)"| (None|null|nan)$', re.IGNORECASE)
 
 
@@ -65,26 +66,33 @@ class Field:
         write(self.file, text or made)
 
     async def quiet(self) -> None:
-        """Wait until no poll is under way; time passes meanwhile, as backing off needs."""
+        """Wait until no poll is under way; time passes only while all that are back off."""
         await settle()
         async with asyncio.timeout(PATIENCE_SECONDS):
             while any(busy(poller, self.clock.monotonic()) for poller in self.app.pollers):
                 await asyncio.sleep(_TURN_SECONDS)
-                await self.clock.advance(_STEP_SECONDS)
+                if not self._requests_open():
+                    await self.clock.advance(_STEP_SECONDS)
         await settle()
+
+    def _requests_open(self) -> bool:
+        session = self.app._session
+        assert session is not None
+        assert session.connector is not None
+        return bool(session.connector._acquired)
 
     async def pass_time(self, seconds: float) -> None:
         """Let time pass, and every poll that becomes due meanwhile come to its end."""
         end = self.clock.monotonic() + seconds
         while (now := self.clock.monotonic()) < end:
             due = min(poller._next for poller in self.app.pollers)
-            await self.clock.advance(max(min(due, end) - now, _STEP_SECONDS))
+            await self.clock.advance(max(min(due, end) - now, _LEAST_SECONDS))
             await self.quiet()
 
     async def next_poll(self, **labels: str) -> None:
         """Let time pass until a target has been polled once more."""
         poller = self.poller(**labels)
-        await self.pass_time(max(poller._next - self.clock.monotonic(), 0.0) + _STEP_SECONDS)
+        await self.pass_time(max(poller._next - self.clock.monotonic(), 0.0) + _LEAST_SECONDS)
 
     def poller(self, **labels: str) -> Poller:
         """Return the poller of the only target with these labels."""

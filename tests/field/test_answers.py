@@ -55,7 +55,7 @@ async def test_what_is_no_answer_is_a_failure_and_never_zero(
     field: Field, what: str, cloud: str
 ) -> None:
     """The poll failed, as `bad_response`; every value stays what it was."""
-    await field.start(nsml=True)
+    await field.start(nsml=cloud == "nsml")
     before = await field.page()
     labels = NODES if cloud == "scp" else RUNS
     path = "/v1/gpu-nodes$" if cloud == "scp" else "/projects/runs$"

@@ -69,7 +69,7 @@ async def test_a_rotation_keeps_the_last_good_keys_and_takes_the_new_ones_at_onc
     assert await field.outcome() == (1.0, "")
     assert "secret keeps its last good value" in log.getvalue()
     field.simulator.drills.rotate_keys("scp")
-    await field.pass_time(1200)
+    await field.pass_time(400)
     assert await field.outcome() == (0.0, "auth")
     assert field.poller()._failed_whole > 3
     asked = len(field.requests("/v1/gpu-nodes"))
@@ -123,21 +123,21 @@ async def test_a_refusal_that_passes_costs_one_interval(field: Field) -> None:
 @pytest.mark.parametrize("cloud", ["scp", "nsml"])
 async def test_expired_keys_cost_one_request_an_interval_at_most(field: Field, cloud: str) -> None:
     """401 for ever, counted at the server; after some failures it is less than that."""
-    await field.start(nsml=True, polling="interval: 30s, catalog_interval: 30s")
+    await field.start(nsml=True)
     field.simulator.drills.rotate_keys("scp" if cloud == "scp" else "nsml")
     await field.next_poll(**(NODES if cloud == "scp" else {"collector": "runs"}))
     await field.pass_time(30)
     asked = len(field.simulator.requests)
-    await field.pass_time(1200)
+    await field.pass_time(600)
     late = list(field.simulator.requests)[asked:]
     refused = [request for request in late if request.status == 401]
     targets = [
         poller
         for poller in field.app.pollers
-        if poller.collector.target.provider == cloud
-        and poller.collector.target.collector != "api_versions"  # asked without a signature
+        if poller.collector.target.provider == cloud and poller.collector.pace.interval == 30
     ]
-    assert len(targets) <= len(refused) <= len(targets) * 1200 / 30 / 2
+    assert len(targets) == 3
+    assert 3 <= len(refused) <= 3 * 600 / 30 / 2
     assert all(not poller.snapshot.health.up for poller in targets)
     other = {"collector": "runs"} if cloud == "scp" else NODES
     assert await field.own("target_up", **other) == 1.0

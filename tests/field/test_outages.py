@@ -16,7 +16,7 @@ from tests.field.rig import (
     node_ids,
     object_lines,
 )
-from tests.simulated import samples, value, values
+from tests.simulated import config_text, samples, value, values
 
 HEALTH = f"{PREFIX}target_"
 
@@ -125,7 +125,8 @@ async def test_two_broken_endpoints_are_two_targets_down(field: Field) -> None:
 @pytest.mark.parametrize("reason", ["frozen", "down"])
 async def test_only_a_loop_that_is_stuck_costs_liveness(field: Field, reason: str) -> None:
     """An API that is down for an hour is no reason to restart; a loop that froze is."""
-    await field.start(polling="interval: 2m, timeout: 30s")
+    text = config_text(field.simulator.url, regions=["kr-west1"], nsml=False)
+    await field.start(text + "    collectors: [gpu_nodes]\n")
     if reason == "frozen":
         name = str(field.poller().collector.target)
         [loop] = [task for task in asyncio.all_tasks() if task.get_name() == name]

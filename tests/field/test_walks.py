@@ -16,7 +16,7 @@ COUNTS = ("total", "page", "null", "absent")
 def nodes_only(field: Field, polling: str = "interval: 30s") -> str:
     """Write a configuration that asks for nodes alone."""
     text = config_text(field.simulator.url, regions=["kr-west1"], nsml=False, polling=polling)
-    return text + "    collectors: [gpu_nodes]\n"
+    return f"metrics: {{state_series: current}}\n{text}    collectors: [gpu_nodes]\n"
 
 
 @pytest.mark.parametrize("nodes", [19, 20, 21, 100, 101, 1000])

@@ -17,13 +17,15 @@ def make_certificates(openssl: str, directory: Path) -> tuple[Path, Path]:
         directory / name for name in ("ca.pem", "key.pem", "request.pem", "cert.pem", "ext.cnf")
     )
     ca_key = directory / "ca-key.pem"
-    extensions.write_text("subjectAltName=IP:127.0.0.1\n")
+    # Newer releases of Python want to know by which key a certificate was signed.
+    extensions.write_text("subjectAltName=IP:127.0.0.1\nauthorityKeyIdentifier=keyid\n")
 
     def run(*arguments: object) -> None:
         command = [openssl, *map(str, arguments)]
         subprocess.run(command, check=True, capture_output=True)  # noqa: S603 - all stands here
 
-    run("req", "-x509", *KEY, "-subj", "/CN=tests", "-keyout", ca_key, "-out", authority)
+    usage = ("-addext", "keyUsage=critical,keyCertSign")
+    run("req", "-x509", *KEY, "-subj", "/CN=tests", *usage, "-keyout", ca_key, "-out", authority)
     run("req", "-new", *KEY[:-2], "-subj", "/CN=server", "-keyout", key, "-out", request)
     signing = ("-CA", authority, "-CAkey", ca_key, "-CAcreateserial", "-extfile", extensions)
     run("x509", "-req", "-in", request, *signing, "-days", "2", "-out", certificate)

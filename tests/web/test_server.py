@@ -3,6 +3,7 @@
 import asyncio
 import gzip
 import io
+import re
 import socket
 from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
@@ -439,17 +440,15 @@ async def test_a_port_that_is_taken_is_told_with_the_way_out(serve: Serve) -> No
 @pytest.mark.parametrize(
     ("address", "why"),
     [
-        ("192.0.2.1:0", "Cannot assign requested address"),
-        ("no-such-host.invalid:0", "--web.listen-address takes host:port"),
+        ("192.0.2.1:0", "Cannot assign requested address|could not bind on any address.*"),
+        ("no-such-host.invalid:0", ".*--web.listen-address takes host:port"),
     ],
 )
 async def test_an_address_that_is_not_ours_is_told(serve: Serve, address: str, why: str) -> None:
     """One line names the address and the reason, and nothing is left listening."""
     with pytest.raises(ListenError) as raised:
         await serve(Options([LOCAL, address]))
-    assert str(raised.value).startswith(f"cannot listen on {address}: ")
-    assert str(raised.value).endswith(why)
-    assert "\n" not in str(raised.value)
+    assert re.fullmatch(f"cannot listen on {re.escape(address)}: ({why})", str(raised.value))
 
 
 def test_an_error_without_a_number_is_told_as_it_is() -> None:
