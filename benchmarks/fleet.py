@@ -98,7 +98,7 @@ async def _rows(simulator: Simulator, path: str, field: str) -> list[bytes]:
     rows: list[bytes] = []
     for page in count():
         body = await _get(simulator, path, {"page": page, "size": PAGE_ROWS})
-        more = list(split(body, field, "count")[0])
+        more = list(split(body, field)[0])
         if not more:
             break
         rows += more

@@ -12,6 +12,7 @@ import aiohttp
 from exporter import logs, sites
 from exporter.clock import Clock, SystemClock
 from exporter.clouds.http import open_session, tls_context
+from exporter.clouds.nsml.runs import RunsSeen
 from exporter.clouds.proxies import environment_proxy, no_proxy
 from exporter.config import Config, HttpClient
 from exporter.exposition import Exposition, Page
@@ -43,6 +44,7 @@ class Application:
     _session: aiohttp.ClientSession | None = None
     _http_client: HttpClient | None = None
     _vocabularies: Mapping[str, Any] = field(default_factory=sites.vocabularies)
+    _runs_seen: dict[str, RunsSeen] = field(default_factory=dict)
     _ready: bool = False
     _exposition: Exposition = field(init=False)
 
@@ -124,14 +126,15 @@ class Application:
         assert self._session is not None  # noqa: S101 - apply has opened it
         assert self._http_client is not None  # noqa: S101 - the same
         tools = Tools(
-            self._session,
-            self.telemetry,
-            self.clock,
-            self._vocabularies,
-            self.environ,
-            self.redactor.add,
-            self._prepare,
-            environment_proxy if self._http_client.proxy_from_environment else no_proxy,
+            session=self._session,
+            telemetry=self.telemetry,
+            clock=self.clock,
+            vocabularies=self._vocabularies,
+            environ=self.environ,
+            on_secret=self.redactor.add,
+            on_update=self._prepare,
+            runs_seen=self._runs_seen,
+            proxy=environment_proxy if self._http_client.proxy_from_environment else no_proxy,
         )
         site = sites.build(config, tools, {each.target: each for each in self.snapshots})
         for poller in site.pollers:

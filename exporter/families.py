@@ -26,6 +26,9 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _GO_EXPONENT = 1e6
 """The number from which on Go writes an exponent."""
 
+_MAX_TAILS = 256
+"""A service that writes free text for a state does not fill the memory."""
+
 Lines = Callable[[T], str]
 """An object, or a collection of them, to lines of the exposition, each with its newline."""
 
@@ -148,9 +151,12 @@ class State(ObjectFamily[T]):
 
         def lines(item: T) -> str:
             state = state_of(item)
-            if state not in tails:
-                tails[state] = self._tails(to.state(self.kind, state), to)
-            return (name + labels(item)).join(tails[state])
+            tail = tails.get(state)
+            if tail is None:
+                tail = self._tails(to.state(self.kind, state), to)
+                if len(tails) < _MAX_TAILS:
+                    tails[state] = tail
+            return (name + labels(item)).join(tail)
 
         return lines
 

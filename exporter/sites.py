@@ -12,6 +12,7 @@ from exporter.clouds.budget import Budget
 from exporter.clouds.http import Client, Dialect
 from exporter.clouds.nsml import collectors as nsml
 from exporter.clouds.nsml import families as nsml_families
+from exporter.clouds.nsml.runs import RunsSeen
 from exporter.clouds.nsml.signing import NsmlDialect
 from exporter.clouds.proxies import Proxy, no_proxy
 from exporter.clouds.scp import collectors as scp
@@ -57,6 +58,7 @@ class Tools:
     environ: Mapping[str, str] = field(repr=False)
     on_secret: Callable[[str], None]
     on_update: Callable[[], object]
+    runs_seen: dict[str, RunsSeen]
     proxy: Proxy = no_proxy
 
 
@@ -176,6 +178,7 @@ def _collectors(config: SiteConfig, tools: Tools) -> list[Collector]:
         terminal_states=account.terminal_run_states,
         retention=account.terminal_run_retention,
         clock=tools.clock,
+        seen=tools.runs_seen.setdefault(account.account, RunsSeen()),
     )
 
 

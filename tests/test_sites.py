@@ -52,6 +52,7 @@ async def tools() -> Tools:
             environ={},
             on_secret=SECRETS.append,
             on_update=lambda: None,
+            runs_seen={},
         )
 
 

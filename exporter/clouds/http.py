@@ -28,6 +28,7 @@ from exporter.clouds.outcomes import (
     ConnectionFailed,
     Failure,
     Forbidden,
+    NoSuchPath,
     NotFound,
     RateLimited,
     ServerError,
@@ -36,6 +37,7 @@ from exporter.clouds.outcomes import (
     Truncated,
 )
 from exporter.clouds.proxies import Proxy, no_proxy
+from exporter.clouds.resolver import Resolver
 from exporter.credentials import SecretUnavailable
 
 MAX_BODY_BYTES = 64 * 1024 * 1024
@@ -73,10 +75,14 @@ def request(
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """What an error answer says: a text for people, and whether a subscription is missing."""
+    """What an error answer says: a text for people, and whether a subscription is missing.
+
+    `of_service` is whether the service itself said so, and not a gateway or proxy before it.
+    """
 
     message: str
     not_entitled: bool = False
+    of_service: bool = False
 
 
 class Dialect(Protocol):
@@ -235,9 +241,11 @@ def _wait(state: RetryCallState) -> float:
 def by_status(status: int, refusal: Refusal) -> Failure:
     """Return the failure that an HTTP status other than 200 stands for."""
     text = f"HTTP {status}: {refusal.message}" if refusal.message else f"HTTP {status}"
-    simple: dict[int, type[Failure]] = {403: Forbidden, 404: NotFound, 429: RateLimited}
+    simple: dict[int, type[Failure]] = {403: Forbidden, 429: RateLimited}
     if status == 401:  # noqa: PLR2004
         return Forbidden(text) if refusal.not_entitled else AuthFailed(text)
+    if status == 404:  # noqa: PLR2004
+        return NotFound(text) if refusal.of_service else NoSuchPath(text)
     if status in simple:
         return simple[status](text)
     if 400 <= status < 500:  # noqa: PLR2004
@@ -253,13 +261,14 @@ def classify(error: Exception, timeout: float) -> Failure:
         case aiohttp.ClientSSLError() | ssl.SSLError():
             return TlsFailed(_text(error))
         case aiohttp.ClientPayloadError():
-            return Truncated(f"the answer broke off: {_text(error)}")
+            return Truncated(f"the answer broke off: {type(error).__name__}")
         case aiohttp.ClientHttpProxyError():
             return ConnectionFailed(f"the proxy refused: {error.status} {error.message}")
         case aiohttp.ClientConnectionError() | OSError():
             return ConnectionFailed(_text(error))
         case _:
-            return BadResponse(f"not an HTTP answer: {_text(error)}")
+            # The error's text quotes the answer, which may hold what belongs into no log.
+            return BadResponse(f"not an HTTP answer: {type(error).__name__}")
 
 
 def _text(error: Exception) -> str:
@@ -315,11 +324,15 @@ async def name_disconnects(
         raise ConnectionFailed(_text(error)) from error
 
 
-def open_session(*, limit: int = 100, tls: ssl.SSLContext | None = None) -> aiohttp.ClientSession:
-    """Open the one session that all clients share: no cookies, bounded connections."""
+def open_session(*, tls: ssl.SSLContext | None = None) -> aiohttp.ClientSession:
+    """Open the one session that all clients share, without cookies.
+
+    Its connections are bounded by the budgets of those who use it, so that a cloud that hangs
+    can't take those of another.
+    """
     options: dict[str, Any] = {} if tls is None else {"ssl": tls}
     return aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(limit=limit, ttl_dns_cache=60, **options),
+        connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=60, resolver=Resolver(), **options),
         cookie_jar=aiohttp.DummyCookieJar(),
         middlewares=(name_disconnects,),
         headers={"User-Agent": "gpu-cluster-exporter"},

@@ -47,6 +47,12 @@ class NotFound(Failure):
     reason = "not_found"
 
 
+class NoSuchPath(Failure):
+    """A 404 that is not the service's own: of a gateway or proxy that knows no such path."""
+
+    reason = "not_found"
+
+
 class RateLimited(Failure):
     """Too many requests."""
 
@@ -119,8 +125,9 @@ class InternalError(Failure):
 
 
 def longest_wait(failures: Iterable[Failure]) -> float | None:
-    """Return the longest time that any of the failures asks to wait, in seconds."""
-    return max((failure.wait for failure in failures if failure.wait is not None), default=None)
+    """Return the longest wait, in seconds, that was asked for of all requests, not of one."""
+    waits = (failure.wait for failure in failures if failure.for_all)
+    return max((wait for wait in waits if wait is not None), default=None)
 
 
 REASONS: tuple[str, ...] = tuple(

@@ -39,6 +39,7 @@ class Listing(Generic[R]):
     total: int | None = None
     wait: float | None = None
     moved: bool = False
+    pages: int = 0
     complete: bool = True
 
     @property
@@ -64,6 +65,7 @@ class Listing(Generic[R]):
     def add(self, page: Page[R]) -> bool:
         """Take a page in; return whether it brought anything new."""
         before, found = len(self.records), self.found
+        self.pages += page.rows > 0
         for record in page.records:
             self.records.setdefault(record.key, record)
         self.duplicates += len(page.records) - (len(self.records) - before)
@@ -95,15 +97,16 @@ class PageSize:
 async def walk(fetch: Fetch, reader: Reader[R], size: PageSize) -> Listing[R]:
     """Find every object of a paged list; raise a Failure where a page can't be had.
 
-    A walk that finds fewer than the API claims, or where it claims nothing sees rows move
-    from page to page, is made twice: where both agree that is what there is, and where they
-    differ the listing is marked as not complete.
+    A walk over several pages may lose a row that moves meanwhile. One that finds fewer than
+    the API claims, that lacks what the last poll saw, or that without a claim sees rows move
+    is made twice: where both agree, or the second finds all that is claimed, that is what
+    there is; else the listing is marked as not complete.
     """
 
     async def once() -> Listing[R]:
         return await _walk_once(fetch, reader, size)
 
-    return checked(await _settled(once))
+    return checked(await _settled(once, reader.known))
 
 
 async def single(fetch: Callable[[], Awaitable[bytes]], reader: Reader[R]) -> Listing[R]:
@@ -114,19 +117,31 @@ async def single(fetch: Callable[[], Awaitable[bytes]], reader: Reader[R]) -> Li
         listing.add(await _read(reader, await fetch()))
         return listing
 
-    return checked(await _settled(once))
+    return checked(await _settled(once, set))
 
 
-async def _settled(once: Callable[[], Awaitable[Listing[R]]]) -> Listing[R]:
+async def _settled(
+    once: Callable[[], Awaitable[Listing[R]]], known: Callable[[], set[tuple[str, ...]]]
+) -> Listing[R]:
     first = await once()
-    if not first.doubtful or not first.found:
+    lost = first.pages > 1 and not known() <= first.records.keys()
+    if not (first.doubtful or lost) or not first.found:
         return first
     second = await once()
-    if second.doubtful and second.records.keys() != first.records.keys():
+    if not _settles(second, first, known()):
         second.records = first.records | second.records
         second.complete = False
     second.duplicates += first.duplicates
     return second
+
+
+def _settles(second: Listing[R], first: Listing[R], known: set[tuple[str, ...]]) -> bool:
+    """Return whether a second walk tells what there is, after a first that was in doubt."""
+    if second.total is not None and not second.short:
+        return True
+    found = second.records.keys()
+    lost_nothing = not second.moved and known | first.records.keys() <= found
+    return found == first.records.keys() or (lost_nothing and not second.short)
 
 
 async def _walk_once(fetch: Fetch, reader: Reader[R], size: PageSize) -> Listing[R]:
@@ -136,7 +151,9 @@ async def _walk_once(fetch: Fetch, reader: Reader[R], size: PageSize) -> Listing
     first_rows = page.rows
     for index in range(1, MAX_PAGES):
         new = listing.add(page)
-        if not new or (page.rows < first_rows and not listing.short):
+        # Without a total a short page may be one that was thinned out after it was cut.
+        ended = page.rows < first_rows and listing.total is not None and not listing.short
+        if not new or ended:
             return listing
         page = await _read(reader, await fetch(index, asked))
     raise BadResponse(f"a list of more than {MAX_PAGES} pages")
@@ -165,8 +182,6 @@ async def _read(reader: Reader[R], body: bytes) -> Page[R]:
         page = reader.page(body)
     else:
         page = await asyncio.to_thread(reader.page, body)
-    if page.rows > 1:
-        _check_fields(page.records, len(page.nameless))
     return page
 
 
@@ -184,6 +199,6 @@ def _check_fields(records: Collection[Record[R]], nameless: int) -> None:
         raise BadResponse(f"{nameless} rows without an id")
     items = (record.item for record in records)
     if len(records) > 1 and all(
-        item.has_state and item.state_name == NOT_REPORTED for item in items
+        item.state_field and item.state_name == NOT_REPORTED for item in items
     ):
         raise BadResponse(f"{len(records)} rows without a state")

@@ -32,7 +32,8 @@ class Row(BaseModel):
 
     model_config = ConfigDict(extra="ignore", frozen=True, strict=True, hide_input_in_errors=True)
 
-    has_state: ClassVar[bool] = False
+    id_field: ClassVar[str] = "id"
+    state_field: ClassVar[str] = ""
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -55,6 +56,13 @@ class Record(Generic[R]):
     key: tuple[str, ...]
     item: R
     invalid: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def lacks_state(self) -> bool:
+        """Whether the row should have a state, and has not even a bad one."""
+        field = self.item.state_field
+        bad = any(name == field for name, _ in self.invalid)
+        return bool(field) and not bad and field not in self.item.model_fields_set
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,10 +94,9 @@ class _Memory(Generic[R]):
 class Reader(Generic[R]):
     """Read the answers of one list; remember its rows from one poll to the next."""
 
-    def __init__(self, model: type[R], rows_field: str, total_field: str = "count") -> None:
+    def __init__(self, model: type[R], rows_field: str) -> None:
         self.model = model
         self._rows_field = rows_field
-        self._total_field = total_field
         self._last: _Memory[R] = _Memory()
         self._now: _Memory[R] = _Memory()
 
@@ -102,6 +109,10 @@ class Reader(Generic[R]):
         self._now.rows |= rows
         return page
 
+    def known(self) -> set[tuple[str, ...]]:
+        """Return the keys of all that the last whole poll saw."""
+        return {record.key for record in self._last.rows.values()}
+
     def end_poll(self, *, whole: bool) -> None:
         """Forget what a whole poll did not see; after any other, what only that one saw."""
         if whole:
@@ -109,16 +120,36 @@ class Reader(Generic[R]):
         self._now = _Memory()
 
     def _read(self, body: bytes) -> tuple[Page[R], Rows[R]]:
-        raws, total = split(body, self._rows_field, self._total_field)
+        raws, total = split(body, self._rows_field)
         read = [(raw, self._record(raw)) for raw in raws]
         rows = {raw: record for raw, record in read if record is not None}
         named = tuple(record for _, record in read if record is not None)
         nameless = tuple(raw for raw, record in read if record is None)
+        self._refuse_renamed(named, nameless)
         return Page(named, nameless, total), rows
+
+    def _refuse_renamed(self, named: tuple[Record[R], ...], nameless: tuple[bytes, ...]) -> None:
+        """Refuse an answer with several rows, none of which has the field of the id or state.
+
+        That is an API that changed; a row in which the field is null is one bad row.
+        """
+        field = self.model.id_field
+        if len(nameless) > 1 and not named and not any(_has(raw, field) for raw in nameless):
+            raise BadResponse(f"{len(nameless)} rows without an id")
+        if len(named) > 1 and all(record.lacks_state for record in named):
+            raise BadResponse(f"{len(named)} rows without a state")
 
     def _record(self, raw: bytes) -> Record[R] | None:
         known = self._last.rows.get(raw) or self._now.rows.get(raw)
         return read_row(self.model, raw) if known is None else known
+
+
+def _has(raw: bytes, field: str) -> bool:
+    try:
+        row = _loads(raw)
+    except ValueError:
+        return False
+    return isinstance(row, dict) and field in row
 
 
 def read_row(model: type[R], raw: bytes) -> Record[R] | None:
@@ -144,6 +175,11 @@ def read_object(model: type[R], body: bytes, named: Mapping[str, str], wrapper: 
         answer = answer[wrapper]
     if not isinstance(answer, dict) or not named.keys() & answer.keys():
         raise BadResponse(f"none of {', '.join(named)} in the answer: {_shape(answer)}")
+    _refuse_error(answer)
+    ids = {key: answer[key] for key in named if isinstance(answer.get(key), str | int)}
+    others = [key for key, told in ids.items() if str(told).strip() != named[key]]
+    if others:
+        raise BadResponse(f"an answer about another {others[0]} than was asked for")
     return _without_bad_fields(model, {**answer, **named})
 
 
@@ -201,7 +237,7 @@ def _remove(row: Any, place: tuple[int | str, ...]) -> None:  # noqa: ANN401
     del row[place[-1]]
 
 
-def split(body: bytes, rows_field: str, total_field: str) -> tuple[Iterable[bytes], int | None]:
+def split(body: bytes, rows_field: str) -> tuple[Iterable[bytes], int | None]:
     """Return the JSON of each row and the total that an answer claims.
 
     Raises BadResponse for what is no JSON object or has no list where the rows should be.
@@ -209,27 +245,47 @@ def split(body: bytes, rows_field: str, total_field: str) -> tuple[Iterable[byte
     try:
         fields = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
         rows = [bytes(raw) for raw in msgspec.json.decode(fields[rows_field], type=_RAW_ROWS)]
-        total = _loads(bytes(fields.get(total_field, b"null")))
+        others = {key: _loads(bytes(fields[key])) for key in _TELLING if key in fields}
     except (msgspec.MsgspecError, RecursionError, KeyError, ValueError):
-        return _split_slowly(body, rows_field, total_field)
-    return rows, _total(total)
+        return _split_slowly(body, rows_field)
+    _refuse_error(others)
+    return rows, _total(others)
 
 
 _RAW_ROWS = list[msgspec.Raw]
+_TOTALS = ("count", "totalCount")
+_ERRORS = ("error", "errors", "errorCode")
+_TELLING = (*_TOTALS, *_ERRORS)
 
 
-def _split_slowly(
-    body: bytes, rows_field: str, total_field: str
-) -> tuple[Iterable[bytes], int | None]:
+def _split_slowly(body: bytes, rows_field: str) -> tuple[Iterable[bytes], int | None]:
     """Split what a strict reader refuses: lone surrogates, NaN, or truly no answer."""
     document = _document(body)
     if not isinstance(document, dict) or not isinstance(document.get(rows_field), list):
         raise BadResponse(f"no list `{rows_field}` in the answer: {_shape(document)}")
+    _refuse_error(document)
     rows = [json.dumps(row).encode() for row in document[rows_field]]
-    return rows, _total(document.get(total_field))
+    return rows, _total(document)
 
 
-def _total(claim: object) -> int | None:
+def _refuse_error(document: Mapping[str, Any]) -> None:
+    """Refuse an answer that says that it is an error, whatever list stands beside that."""
+    told = [key for key in _ERRORS if document.get(key)]
+    if told:
+        raise BadResponse(f"an answer that has `{told[0]}` is no list")
+
+
+def _total(document: Mapping[str, Any]) -> int | None:
+    """Return the largest total that is claimed, by whichever name and however written."""
+    claims = [_number(document.get(key)) for key in _TOTALS]
+    return max((claim for claim in claims if claim is not None), default=None)
+
+
+def _number(claim: object) -> int | None:
+    if isinstance(claim, str) and claim.isascii() and claim.isdigit():
+        claim = _int(claim)
+    if isinstance(claim, float) and claim.is_integer():
+        claim = int(claim)
     return claim if type(claim) is int and 0 <= claim <= MAX_EXACT else None
 
 

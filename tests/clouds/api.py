@@ -15,18 +15,29 @@ Row = dict[str, Any]
 PACE = Pace(interval=30.0, timeout=30.0, stale_after=300.0, max_backoff=120.0)
 CATALOG = Pace(interval=900.0, timeout=60.0, stale_after=2700.0, max_backoff=900.0)
 
+GONE: Row = {
+    "errors": [{"code": "NotFound", "title": "NotFound", "detail": "gone", "status": 404}],
+    "error": {"errorCode": "300", "message": "Not Found"},
+}
+"""What either service says of what is not there, or not any more."""
+
 
 @dataclass
 class Cloud:
-    """Answers by path: a document, a status, or a function from the query to either."""
+    """Answers by path: a document, a status, or a function from the query to either.
+
+    A path that is not there gets the 404 of both services; a plain 404 is a gateway's.
+    """
 
     pages: dict[str, Any] = field(default_factory=dict)
 
     def __call__(self, head: Head, _writer: object) -> bytes:
         """Answer a request."""
-        found = self.pages.get(head.path, 404)
+        found = self.pages.get(head.path, GONE)
         if callable(found):
             found = found(head.query)
+        if found is GONE:
+            return answer(GONE, 404)
         return answer(b"because", found) if isinstance(found, int) else answer(found)
 
 

@@ -79,7 +79,8 @@ class Plain:
 
     def refusal(self, status: int, body: bytes) -> Refusal:
         """Take the body as the message."""
-        return Refusal(body.decode("latin-1"), not_entitled=b"entitled" in body and status == 401)
+        not_entitled = b"entitled" in body and status == 401
+        return Refusal(body.decode("latin-1"), not_entitled, of_service=b"errorCode" in body)
 
 
 def client_of(

@@ -37,19 +37,19 @@ class PagedList(Generic[R]):
 
 def projects(page_size: int) -> PagedList[Project]:
     """List projects."""
-    reader = Reader(Project, "projects", "totalCount")
+    reader = Reader(Project, "projects")
     return PagedList(PROJECTS_PATH, reader, PageSize(page_size), {})
 
 
 def runs(page_size: int) -> PagedList[Run]:
     """List the runs of all projects."""
-    return PagedList(RUNS_PATH, Reader(Run, "runList", "totalCount"), PageSize(page_size), {})
+    return PagedList(RUNS_PATH, Reader(Run, "runList"), PageSize(page_size), {})
 
 
 def run_nodes(project_id: str, run_name: str, size: PageSize) -> PagedList[RunNode]:
     """List the nodes of one run."""
     parts = {"project_id": project_id, "run_name": run_name}
-    return PagedList(NODES_PATH, Reader(RunNode, "nodes", "totalCount"), size, parts)
+    return PagedList(NODES_PATH, Reader(RunNode, "nodes"), size, parts)
 
 
 async def run(caller: Caller, project_id: str, run_name: str) -> Record[Run]:

@@ -9,7 +9,7 @@ from exporter.clock import Clock
 from exporter.clouds.http import Caller
 from exporter.clouds.nsml import api, families
 from exporter.clouds.nsml.models import RunMembers, RunNode
-from exporter.clouds.nsml.runs import RunDirectory, RunEndings, RunKey
+from exporter.clouds.nsml.runs import RunDirectory, RunEndings, RunKey, RunsSeen
 from exporter.clouds.outcomes import Failure, NotFound, longest_wait
 from exporter.clouds.paging import Listing, PageSize
 from exporter.clouds.rows import Record
@@ -189,9 +189,10 @@ def collectors(  # noqa: PLR0913 - what an account is made of
     terminal_states: Collection[str],
     retention: float,
     clock: Clock,
+    seen: RunsSeen | None = None,
 ) -> list[Collector]:
-    """Return the collectors of these names for one account."""
-    endings = RunEndings(frozenset(terminal_states), retention, clock)
+    """Return the collectors of these names for one account; `seen` is what is known of runs."""
+    endings = RunEndings(frozenset(terminal_states), retention, clock, seen or RunsSeen())
 
     def target(name: str) -> TargetId:
         return TargetId("nsml", account, "", "", name)

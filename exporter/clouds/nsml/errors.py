@@ -23,6 +23,9 @@ def refusal(status: int, body: bytes) -> Refusal:
         code = one_line(answer.get("errorCode"))
         said = answer.get("message") or answer.get("error")
         message = one_line(code, said, answer.get("details"))
+        if code:
+            not_entitled = status == _UNAUTHORIZED and code == _NO_SUBSCRIPTION
+            return Refusal(message, not_entitled, of_service=True)
     else:
         found = _XML_CODE.search(body)
         code = found[1].decode() if found else ""

@@ -24,7 +24,8 @@ _RUNNING_EXIT_CODE = -1
 class Project(Row):
     """A row of GET /projects."""
 
-    has_state: ClassVar[bool] = True
+    id_field: ClassVar[str] = "projectId"
+    state_field: ClassVar[str] = "status"
 
     project_id: Id | None = Field(None, alias="projectId")
     project_name: Text = Field("", alias="projectName")
@@ -46,7 +47,8 @@ class Project(Row):
 class Run(Row):
     """A row of GET /projects/runs, or a run's detail."""
 
-    has_state: ClassVar[bool] = True
+    id_field: ClassVar[str] = "runName"
+    state_field: ClassVar[str] = "status"
 
     project_id: Id | None = Field(None, alias="projectId")
     run_name: Id | None = Field(None, alias="runName")
@@ -73,7 +75,8 @@ class RunNode(Row):
     Which run that is, the path of the call says, and not the row.
     """
 
-    has_state: ClassVar[bool] = True
+    id_field: ClassVar[str] = "nodeId"
+    state_field: ClassVar[str] = "state"
 
     node_id: Id | None = Field(None, alias="nodeId")
     project_id: str = Field("", alias="project_id of the path")

@@ -16,14 +16,24 @@ RunKey = tuple[str, ...]
 
 
 @dataclass(slots=True)
+class RunsSeen:
+    """Which runs of an account go on, and when others ended, in monotonic seconds.
+
+    It outlives a reload, or runs that are long over would be shown again.
+    """
+
+    going: set[RunKey] = field(default_factory=set)
+    ended: dict[RunKey, float] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
 class RunEndings:
     """When runs were first seen to be over; one serves all collectors of an account."""
 
     terminal_states: Collection[str]
     retention: float
     clock: Clock
-    _going: set[RunKey] = field(default_factory=set)
-    _ended: dict[RunKey, float] = field(default_factory=dict)
+    seen: RunsSeen = field(default_factory=RunsSeen)
 
     def shown(self, run: Run) -> bool:
         """Return whether a run goes on, or has ended no longer ago than runs are shown.
@@ -32,25 +42,25 @@ class RunEndings:
         it was first seen at all counts from its last update, where it has one.
         """
         if run.state_name not in self.terminal_states:
-            self._going.add(run.key)
-            self._ended.pop(run.key, None)
+            self.seen.going.add(run.key)
+            self.seen.ended.pop(run.key, None)
             return True
         now = self.clock.monotonic()
-        if run.key not in self._ended:
-            self._ended[run.key] = now - self._age(run)
-            self._going.discard(run.key)
-        return now - self._ended[run.key] <= self.retention
+        if run.key not in self.seen.ended:
+            self.seen.ended[run.key] = now - self._age(run)
+            self.seen.going.discard(run.key)
+        return now - self.seen.ended[run.key] <= self.retention
 
     def _age(self, run: Run) -> float:
-        if run.key in self._going or run.updated is None:
+        if run.key in self.seen.going or run.updated is None:
             return 0.0
         return max(self.clock.wall() - run.updated, 0.0)
 
     def forget_all_but(self, runs: Collection[RunKey]) -> None:
         """Forget the runs that there are no more."""
-        self._going &= set(runs)
-        for key in self._ended.keys() - set(runs):
-            del self._ended[key]
+        self.seen.going &= set(runs)
+        for key in self.seen.ended.keys() - set(runs):
+            del self.seen.ended[key]
 
 
 @dataclass(slots=True)

@@ -19,7 +19,7 @@ def refusal(status: int, body: bytes) -> Refusal:
         return Refusal(plain(body))
     errors = answer.get("errors")
     if isinstance(errors, list) and errors and isinstance(errors[0], dict):
-        return Refusal(_of_service(errors[0]))
+        return Refusal(_of_service(errors[0]), of_service=True)
     message = one_line(answer.get("name") or answer.get("error"), answer.get("message"))
     # The gateway answers 401 also where the account has not subscribed to the service; it
     # then says that the product catalog has no entry for it.

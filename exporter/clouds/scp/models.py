@@ -36,7 +36,7 @@ def gpu_model_of(server_type: str | None) -> str:
 class GpuNode(Row):
     """A bare-metal server: a row of GET /v1/gpu-nodes."""
 
-    has_state: ClassVar[bool] = True
+    state_field: ClassVar[str] = "state"
 
     gpu_node_id: Id | None = Field(None, alias="id")
     gpu_node_name: Text = ""
@@ -82,7 +82,7 @@ class FabricMember(BaseModel):
 class ClusterFabric(Row):
     """An RDMA cluster of GPU nodes: a row of GET /v1/cluster-fabrics."""
 
-    has_state: ClassVar[bool] = True
+    state_field: ClassVar[str] = "state"
 
     cluster_fabric_id: Id | None = Field(None, alias="id")
     cluster_fabric_name: Text = Field("", alias="cluster_name")
@@ -128,6 +128,8 @@ class PoolFabric(BaseModel):
 class NodePool(Row):
     """The servers among which nodes may move: a row of GET /v1/cluster-fabrics/node-pools."""
 
+    id_field: ClassVar[str] = "node_pool_id"
+
     node_pool_id: Id | None = None
     cluster_fabric_details: list[PoolFabric] | None = None
 
@@ -165,7 +167,7 @@ class ProductAttributes(BaseModel):
 class Product(Row):
     """A server type that can be rented: a row of GET /v1/gpu-nodes/products."""
 
-    has_state: ClassVar[bool] = True
+    state_field: ClassVar[str] = "state"
 
     product_id: Id | None = Field(None, alias="id")
     product_name: Text = Field("", alias="name")

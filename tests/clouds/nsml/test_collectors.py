@@ -11,7 +11,7 @@ from exporter.clouds.nsml.signing import NsmlDialect
 from exporter.clouds.outcomes import Failure, ServerError
 from exporter.config import NSML_COLLECTORS
 from exporter.simulator.server import Simulator
-from tests.clouds.api import PACE, Asking, Cloud, Row, keys
+from tests.clouds.api import GONE, PACE, Asking, Cloud, Row, keys
 from tests.clouds.calls import NOW, SteppedClock, client_of
 from tests.clouds.loopback import Loopback, loopback
 
@@ -261,7 +261,7 @@ async def test_what_is_known_of_runs_that_are_no_more_is_forgotten(
         assert not (await asking.poll(collector)).complete
     endings = collector.directory.endings
     assert len(collector._lists) <= 2
-    assert len(endings._going) + len(endings._ended) <= 3
+    assert len(endings.seen.going) + len(endings.seen.ended) <= 3
 
 
 async def test_each_run_has_its_nodes_and_their_counts(
@@ -285,7 +285,7 @@ async def test_each_run_has_its_nodes_and_their_counts(
     assert caller.announced == 4
 
 
-@pytest.mark.parametrize("gone", [404, paged("nodes")], ids=["404", "empty"])
+@pytest.mark.parametrize("gone", [GONE, paged("nodes")], ids=["404", "empty"])
 async def test_a_run_whose_nodes_are_gone_has_none(
     cloud: tuple[Cloud, Loopback],
     asking: Asking,
@@ -402,3 +402,22 @@ async def test_what_every_run_would_be_answered_ends_the_round(
         await asking.poll(made(asking.clock)["run_nodes"])
     asked = {target for target in cloud[1].targets if target.startswith("/projects/p/")}
     assert len(asked) <= asking.caller().client.budget.concurrent
+
+
+async def test_a_404_of_a_gateway_is_no_evidence(
+    cloud: tuple[Cloud, Loopback], asking: Asking
+) -> None:
+    """A proxy that knows no such path says nothing of a run's nodes."""
+    cloud[0].pages |= {RUNS: listed(run("1")), nodes_path("1"): 404}
+    with pytest.raises(Failure):
+        await asking.poll(made(asking.clock)["run_nodes"])
+
+
+async def test_a_wait_for_one_run_is_none_for_the_others(
+    cloud: tuple[Cloud, Loopback], asking: Asking
+) -> None:
+    """A server error of one run's list makes it partial, and puts no other run off."""
+    cloud[0].pages |= {RUNS: listed(run("1"), run("2")), nodes_path("1"): 403}
+    cloud[0].pages[nodes_path("2")] = nodes("a")
+    sighting = await asking.poll(made(asking.clock)["run_nodes"])
+    assert (sighting.complete, sighting.wait) == (False, None)

@@ -12,9 +12,9 @@ from tests.clouds.hostile import FIXTURES, fixture
 from tests.clouds.pages import written
 
 LISTS: list[tuple[str, Reader[Any], Table[Any]]] = [
-    ("projects", Reader(Project, "projects", "totalCount"), families.PROJECTS),
-    ("runs", Reader(Run, "runList", "totalCount"), families.RUNS),
-    ("run-nodes", Reader(RunNode, "nodes", "totalCount"), families.RUN_NODES),
+    ("projects", Reader(Project, "projects"), families.PROJECTS),
+    ("runs", Reader(Run, "runList"), families.RUNS),
+    ("run-nodes", Reader(RunNode, "nodes"), families.RUN_NODES),
 ]
 
 

@@ -15,7 +15,7 @@ from exporter.simulator import faults
 from exporter.simulator.fleet import Place
 from exporter.simulator.server import Simulator
 from exporter.snapshots import Sighting
-from tests.clouds.api import CATALOG, PACE, Asking, Cloud, Row, keys
+from tests.clouds.api import CATALOG, GONE, PACE, Asking, Cloud, Row, keys
 from tests.clouds.calls import SteppedClock, client_of
 from tests.clouds.loopback import Loopback, loopback
 
@@ -125,12 +125,12 @@ async def test_a_fabric_that_is_gone_is_no_failure(
     cloud: tuple[Cloud, Loopback], asking: Asking
 ) -> None:
     """A 404 between the list and the call is evidence that the fabric is gone."""
-    answers = {"f1": 404, "f2": {"node_pools": [pool("p2", "f2")]}}
+    answers = {"f1": GONE, "f2": {"node_pools": [pool("p2", "f2")]}}
     cloud[0].pages |= {FABRICS: fabrics("f1", "f2"), POOLS: by_fabric(answers)}
     sighting = await asking.poll(made()["node_pools"])
     assert keys(sighting, "node_pools") == [("p2",)]
     assert sighting.complete
-    answers["f2"] = 404
+    answers["f2"] = GONE
     sighting = await asking.poll(made()["node_pools"])
     assert (sighting.objects, sighting.complete) == (0, True)
 

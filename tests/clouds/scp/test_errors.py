@@ -6,7 +6,13 @@ import aiohttp
 import pytest
 
 from exporter.clouds.http import request
-from exporter.clouds.outcomes import AuthFailed, BadRequest, Failure, Forbidden, NotFound
+from exporter.clouds.outcomes import (
+    AuthFailed,
+    BadRequest,
+    Failure,
+    Forbidden,
+    NoSuchPath,
+)
 from exporter.clouds.scp.errors import refusal
 from exporter.clouds.scp.signing import ScpDialect
 from tests.clouds.calls import client_of
@@ -37,10 +43,10 @@ CASES: list[tuple[int, bytes, type[Failure], str]] = [
     (
         404,
         b'{"timestamp": "2026-01-01", "status": 404, "error": "Not Found", "requestId": "a"}',
-        NotFound,
+        NoSuchPath,
         "Not Found",
     ),
-    (404, b"<!doctype html><html></html>", NotFound, "(an HTML page)"),
+    (404, b"<!doctype html><html></html>", NoSuchPath, "(an HTML page)"),
     (401, b'{"reason": "HmacValidFail"}', AuthFailed, "HmacValidFail"),
     (401, b'{"code": "HmacValidFail"}', AuthFailed, "HmacValidFail"),
     (401, service(code="Unauthorized", title="catalog"), AuthFailed, "Unauthorized: catalog"),
