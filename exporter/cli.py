@@ -81,7 +81,7 @@ async def _demo(arguments: argparse.Namespace, redactor: logs.Redactor) -> int:
         async with _signals(reloader) as stop, _serving(application, arguments, reloader) as urls:
             await application.apply(config)
             for url in urls:
-                _print(f"status page  {url}/")
+                _print(f"index        {url}/")
                 _print(f"metrics      {url}{arguments.telemetry_path}")
             _print(f"simulator    {simulator.url}/ (faults at /_faults, drills at /_drills)")
             _print("Stop with Ctrl-C.")

@@ -110,5 +110,6 @@ def sighting(table: Table[R], listing: Listing[R], generation: int = 0) -> Sight
         nameless=listing.nameless,
         duplicates=listing.duplicates,
         wait=listing.wait,
+        problem=listing.problem,
         generation=generation,
     )

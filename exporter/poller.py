@@ -108,7 +108,8 @@ class Poller:
             return InternalError(f"{type(error).__name__}, see the log")
         if sighting.complete:
             return None
-        return Partial("not all lists could be read whole", wait=sighting.wait)
+        problem = sighting.problem or "two walks over the pages differ"
+        return Partial(f"not all could be read whole: {problem}", wait=sighting.wait)
 
     async def _take_in(self, sighting: Sighting, wall: float) -> None:
         """Write the lines in a thread; then show them, and say so, without a pause between.

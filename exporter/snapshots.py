@@ -47,6 +47,7 @@ class Sighting:
     not see is not gone, but for what belongs to a `settled` object: one, by the start of
     its parts' keys, whose parts were all seen, or which is known to be gone itself.
     `wait` is what a server asked for that refused a part of the poll, in seconds.
+    `problem` is what went wrong in a poll that is not complete, for people.
     `generation` grows when labels that don't come from the records may have changed.
     """
 
@@ -57,6 +58,7 @@ class Sighting:
     duplicates: int = 0
     settled: frozenset[Key] = frozenset()
     wait: float | None = None
+    problem: str = ""
     generation: int = 0
 
     @property

@@ -318,3 +318,20 @@ def test_header_is_the_client_librarys_in_both_formats(text: str) -> None:
 def test_family_names_the_labels_that_it_adds(family: Family[Thing], own: tuple[str, ...]) -> None:
     """The labels beyond the object's own can be read from a family, for the reference."""
     assert family.own_labels == own
+
+
+def test_states_of_free_text_do_not_fill_the_memory() -> None:
+    """However many texts a service writes for a state, what is kept of them is bounded."""
+    family: State[Thing] = State(
+        name="x_state", help="X.", source="nowhere", labels=("object_id",), kind="thing",
+        state=attrgetter("state_name"),
+    )  # fmt: skip
+    write = family.bind(Binding({}, {"thing": Vocabulary("thing", LISTED)}))
+    kept = next(
+        cell.cell_contents
+        for cell in write.__closure__ or ()
+        if isinstance(cell.cell_contents, dict)
+    )
+    for number in range(2_000):
+        write(Thing(state_name=f"SINCE_{number}"))
+    assert len(kept) <= 256

@@ -130,6 +130,11 @@ def longest_wait(failures: Iterable[Failure]) -> float | None:
     return max((wait for wait in waits if wait is not None), default=None)
 
 
+def first_problem(failures: Iterable[Failure]) -> str:
+    """Return what the first of several failures was, for people."""
+    return next((f"{failure.reason}: {failure.message}" for failure in failures), "")
+
+
 REASONS: tuple[str, ...] = tuple(
     kind.reason
     for kind in (

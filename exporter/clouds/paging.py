@@ -29,7 +29,8 @@ class Listing(Generic[R]):
     """What a walk found: the distinct records by key, and what was odd about it.
 
     `unreadable` are the rows without an id, by their JSON: as often as one page has each.
-    `wait` is what a server asked for that refused a part. `moved` is whether rows of one page
+    `wait` is what a server asked for that refused a part, and `problem` what it said.
+    `moved` is whether rows of one page
     stood on another as well, without all of them doing so.
     """
 
@@ -38,6 +39,7 @@ class Listing(Generic[R]):
     duplicates: int = 0
     total: int | None = None
     wait: float | None = None
+    problem: str = ""
     moved: bool = False
     pages: int = 0
     complete: bool = True

@@ -10,7 +10,7 @@ from exporter.clouds.http import Caller
 from exporter.clouds.nsml import api, families
 from exporter.clouds.nsml.models import RunMembers, RunNode
 from exporter.clouds.nsml.runs import RunDirectory, RunEndings, RunKey, RunsSeen
-from exporter.clouds.outcomes import Failure, NotFound, longest_wait
+from exporter.clouds.outcomes import Failure, NotFound, first_problem, longest_wait
 from exporter.clouds.paging import Listing, PageSize
 from exporter.clouds.rows import Record
 from exporter.collectors import Collector, ListCollector, Pace
@@ -48,6 +48,8 @@ class RunCollector:
             nameless=listing.nameless,
             duplicates=listing.duplicates,
             settled=frozenset(watched.gone),
+            wait=longest_wait(watched.failures),
+            problem=first_problem(watched.failures),
         )
 
 
@@ -159,6 +161,7 @@ class RunNodeCollector:
             duplicates=found.duplicates,
             settled=frozenset(found.settled),
             wait=longest_wait(found.failures),
+            problem=first_problem([*found.failures, *watched.failures]),
         )
 
     async def _nodes_of(

@@ -9,6 +9,7 @@ from exporter.clouds.outcomes import (
     BadRequest,
     Failure,
     NotFound,
+    first_problem,
     longest_wait,
 )
 from exporter.clouds.paging import Listing
@@ -132,6 +133,7 @@ class NodePoolCollector:
             raise failures[0]
         merged.complete = merged.complete and not failures
         merged.wait = longest_wait(failures)
+        merged.problem = first_problem(failures)
         return merged
 
 

@@ -421,3 +421,4 @@ async def test_a_wait_for_one_run_is_none_for_the_others(
     cloud[0].pages[nodes_path("2")] = nodes("a")
     sighting = await asking.poll(made(asking.clock)["run_nodes"])
     assert (sighting.complete, sighting.wait) == (False, None)
+    assert sighting.problem.startswith("forbidden: HTTP 403")
