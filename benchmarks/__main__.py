@@ -32,6 +32,7 @@ class Plan:
 
 
 FULL = Plan((1_000, 10_000, 50_000), 300, 300, 200, 30.0, 5, 2.0)
+MIDDLE = Plan((1_000, 10_000), 150, 80, 60, 10.0, 2, 1.0)
 QUICK = Plan((200, 1_000), 30, 5, 3, 2.0, 1, 0.5)
 
 
@@ -39,11 +40,12 @@ def main(argv: Sequence[str]) -> None:
     """Measure, and print the table; write it into a document where one is named."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small fleets, about a minute")
+    parser.add_argument("--middle", action="store_true", help="up to 10,000 nodes, some minutes")
     parser.add_argument("--write", type=Path, metavar="FILE", help="a document with marks")
     arguments = parser.parse_args(argv)
     # So that whoever ends this also ends what it has started.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    plan = QUICK if arguments.quick else FULL
+    plan = QUICK if arguments.quick else MIDDLE if arguments.middle else FULL
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
         results = [_measure(directory, nodes, plan) for nodes in plan.sizes]

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from exporter import logs
 from exporter.app import Application
+from exporter.cli import settle_interpreter
 from exporter.config import load
 from exporter.web.server import Options, Server, listen
 
@@ -44,6 +45,7 @@ async def _serve(path: Path) -> None:
     async with Application() as application:
         options = Options(["127.0.0.1:0"])
         runner = await listen(Server(application, options).web_application(), options.addresses)
+        settle_interpreter()
         await application.apply(load(path, os.environ), loops=False)
         await application.poll_once()
         ticking = asyncio.create_task(probe.run())

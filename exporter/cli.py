@@ -52,7 +52,7 @@ async def _to_int(command: Awaitable[int]) -> int:
     return await command
 
 
-def _settle_interpreter() -> None:
+def settle_interpreter() -> None:
     """Keep collections short and seldom, and give the event loop its turn while threads work.
 
     A collection stops the whole process: what the imports made is left out of it.
@@ -68,7 +68,7 @@ async def _serve(arguments: argparse.Namespace, redactor: logs.Redactor) -> int:
     async with Application(redactor=redactor) as application:
         reloader = Reloader(application, lambda: load(arguments.config_file, os.environ))
         async with _signals(reloader) as stop, _serving(application, arguments, reloader):
-            _settle_interpreter()
+            settle_interpreter()
             await application.apply(config)
             await stop.wait()
     return GOOD
