@@ -317,8 +317,9 @@ async def test_what_is_wrong_with_one_account_leaves_the_others_alone(
     for account, up in (("prod", 1.0), ("wrong", 0.0), ("nowhere", 0.0)):
         assert value(page, "gpu_cluster_exporter_target_up", account=account, **labels) == up
     failures = "gpu_cluster_exporter_poll_failures_total"
-    assert value(page, failures, account="wrong", reason="auth", **labels) == 1.0
-    assert value(page, failures, account="nowhere", reason="connection", **labels) == 1.0
+    # The moment of a target's phase may come soon after the start: then it has failed twice.
+    assert min(values(page, failures, account="wrong", reason="auth", **labels)) >= 1.0
+    assert min(values(page, failures, account="nowhere", reason="connection", **labels)) >= 1.0
     assert values(page, "scp_gpu_node_info", account="prod")
     assert values(page, "nsml_run_info", account="research")
     for account, reason in (("wrong", "auth"), ("nowhere", "connection")):
