@@ -99,7 +99,6 @@ class _Found:
     partial: bool = False
     nameless: int = 0
     duplicates: int = 0
-    reported: int | None = None
 
     def raise_what_is_for_all(self) -> None:
         """Raise a failure that every further call would end with as well."""
@@ -156,7 +155,6 @@ class RunNodeCollector:
         return Sighting(
             {families.RUN_NODES.name: found.nodes, families.RUN_MEMBERS.name: found.members},
             complete=not found.partial and not found.failures,
-            reported=found.reported,
             nameless=found.nameless,
             duplicates=found.duplicates,
             settled=frozenset(found.settled),
