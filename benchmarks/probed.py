@@ -16,7 +16,8 @@ from exporter import logs
 from exporter.app import Application
 from exporter.cli import settle_interpreter
 from exporter.config import load
-from exporter.web.server import Options, Server, listen
+from exporter.web.listening import listen
+from exporter.web.server import Options, Server
 
 _TICK_SECONDS = 0.002
 

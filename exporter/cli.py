@@ -17,7 +17,8 @@ from exporter.healthcheck import Question, ask
 from exporter.negotiation import TEXT
 from exporter.reload import Reloader
 from exporter.simulator.server import Simulator
-from exporter.web.server import ListenError, Options, Server, listen, listen_error, split_address
+from exporter.web.listening import ListenError, listen, listen_error, split_address
+from exporter.web.server import Options, Server
 
 GOOD, BAD_CONFIG, FAILED, INTERRUPTED = 0, 1, 2, 130
 

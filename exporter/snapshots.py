@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from exporter.clouds.rows import Record
+from exporter.families import Binding, Table
 from exporter.sheet import Key, Piece, Sheet
 
 
@@ -67,6 +68,16 @@ class Sighting:
         return len(next(iter(self.tables.values()), {}))
 
 
+@dataclass(frozen=True, slots=True)
+class LastSeen:
+    """The objects of one table as they were last seen, and when, in monotonic seconds."""
+
+    table: Table[Any]
+    binding: Binding
+    records: Mapping[Key, Record[Any]] = field(default_factory=dict)
+    times: Mapping[Key, float] = field(default_factory=dict)
+
+
 @dataclass(slots=True)
 class Seen:
     """The records of one table as they were last seen, and when, in monotonic seconds."""
@@ -102,6 +113,11 @@ class Seen:
         self.sheet.show(records, self.generation)
         return first
 
+    @property
+    def last(self) -> LastSeen:
+        """What was last seen, which no later poll changes."""
+        return LastSeen(self.sheet.table, self.sheet.binding, self.records, self.times)
+
 
 def _settled(key: Key, sighting: Sighting) -> bool:
     return any(key[:length] in sighting.settled for length in range(1, len(key) + 1))
@@ -127,10 +143,14 @@ class Health:
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """What a page shows of a target, and when the first of it was seen, in monotonic seconds."""
+    """What a page shows of a target, and when the first of it was seen, in monotonic seconds.
+
+    `last` is what discovery and the pages for people read, past `stale_after` too.
+    """
 
     pieces: tuple[Mapping[str, Piece], ...] = ()
     first: float | None = None
+    last: tuple[LastSeen, ...] = ()
 
 
 @dataclass(slots=True)
@@ -180,6 +200,11 @@ class Snapshot:
                 self._shown = self._written(now)
         return self._shown.pieces
 
+    @property
+    def last(self) -> tuple[LastSeen, ...]:
+        """What the target last saw, table by table, however long ago; none before that."""
+        return self._shown.last
+
     def adopt(self, other: "Snapshot", now: float) -> None:
         """Take over what another snapshot of the same target saw, and how its polls went."""
         # The thread of a poll that was cancelled may still be writing.
@@ -197,7 +222,8 @@ class Snapshot:
     def _written(self, now: float) -> _Shown:
         firsts = [seen.show(now - self.stale_after) for seen in self.seen]
         first = min((each for each in firsts if each is not None), default=None)
-        return _Shown(tuple(seen.sheet.pieces for seen in self.seen), first)
+        pieces = tuple(seen.sheet.pieces for seen in self.seen)
+        return _Shown(pieces, first, tuple(seen.last for seen in self.seen))
 
 
 class Snapshots:

@@ -22,7 +22,7 @@ from exporter import cli, flags, logs
 from exporter.clouds.nsml.runs import RunDirectory
 from exporter.simulator.faults import Hang, Refuse, Status
 from exporter.simulator.server import Simulator
-from exporter.web.server import ListenError, listen
+from exporter.web.listening import ListenError, listen
 from tests.clocks import settle
 from tests.simulated import PATIENCE_SECONDS, config_text, samples, value, values, write
 

@@ -22,7 +22,8 @@ from exporter.config import Config
 from exporter.deflate import Packed, Packer
 from exporter.exposition import Exposition
 from exporter.sheet import Sheet
-from exporter.web.server import Options, Server, listen
+from exporter.web.listening import listen
+from exporter.web.server import Options, Server
 from tests.clocks import FakeClock, run_threads_inline
 from tests.clouds.loopback import Head, Loopback, answer, loopback
 

@@ -23,7 +23,8 @@ from exporter.app import Application
 from exporter.config import Config
 from exporter.simulator.fleet import Place
 from exporter.simulator.server import Simulator
-from exporter.web.server import Options, Server, listen
+from exporter.web.listening import listen
+from exporter.web.server import Options, Server
 from tests.simulated import value
 
 T = TypeVar("T")

@@ -406,6 +406,22 @@ def test_prepared_poll_is_not_shown_yet() -> None:
     assert kept.updated == 10.0
 
 
+def test_last_is_what_was_seen_however_long_ago() -> None:
+    """Beyond the page, the last poll's objects and their times are there, of one poll each."""
+    kept = snapshot()
+    assert not kept.last
+
+    kept.update(sighting(record("a", 1), record("b", 2)), 0.0)
+    kept.update(partial(record("b", 3)), 10.0)
+    kept.prepare(sighting(record("c", 4)), 20.0)
+
+    assert shown(kept, 10.0 + 2 * STALE_AFTER) == {}
+    (last,) = kept.last
+    assert last.table is THINGS
+    assert {key: each.item.number for key, each in last.records.items()} == {("a",): 1, ("b",): 3}
+    assert last.times == {("a",): 0.0, ("b",): 10.0}
+
+
 def test_publishing_twice_changes_nothing() -> None:
     """Where nothing was prepared since the last time, what is shown stays and grows no younger."""
     kept = snapshot()

@@ -15,7 +15,8 @@ from exporter.config import load
 from exporter.poller import Poller
 from exporter.reload import Reloader
 from exporter.simulator.server import Request, Simulator
-from exporter.web.server import Options, Server, listen
+from exporter.web.listening import listen
+from exporter.web.server import Options, Server
 from tests.clocks import FakeClock, settle
 from tests.simulated import PATIENCE_SECONDS, config_text, samples, value, write
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from exporter.negotiation import TEXT
-from exporter.web import server
+from exporter.web import sending
 from tests.clouds.loopback import Head, answer, loopback
 from tests.field.conftest import Open
 from tests.field.rig import PREFIX, Field, check_page
@@ -40,23 +40,23 @@ async def test_readers_of_single_bytes_delay_nobody_and_are_closed(
     field_of: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """25 that keep reading, but never finish: scrapes and polls go on beside them."""
-    monkeypatch.setattr(server, "READ_TIMEOUT_SECONDS", 1.5)
+    monkeypatch.setattr(sending, "READ_TIMEOUT_SECONDS", 1.5)
     async with field_of(60) as field:
         shrink_send_buffers(field)
         await field.start()
         readers = [slow_reader(field.port) for _ in range(READERS)]
-        await until(lambda: field.server._scrapes == READERS)
+        await until(lambda: field.server.scrapes.now == READERS)
         polls = await field.own("polls_total") or 0
         async with asyncio.timeout(1.0):
             await field.page()
         await field.next_poll()
         assert await field.own("polls_total") == polls + 1
-        assert field.server._scrapes == READERS
+        assert field.server.scrapes.now == READERS
 
         def closed() -> bool:
             for reader in readers:
                 read_a_byte(reader)
-            return field.server._scrapes == 0
+            return field.server.scrapes.now == 0
 
         await until(closed)
         size = len(await field.page())

@@ -20,8 +20,9 @@ from exporter.negotiation import OPENMETRICS, TEXT
 from exporter.simulator.faults import Hang, Status
 from exporter.simulator.server import Simulator
 from exporter.snapshots import TargetId
-from exporter.web import server
-from exporter.web.server import ListenError, Options, Server, listen, listen_error, split_address
+from exporter.web import scrapes, sending
+from exporter.web.listening import ListenError, listen, listen_error, split_address
+from exporter.web.server import Options, Server
 from tests.clocks import FakeClock, run_threads_inline
 from tests.simulated import config_text, first_polls, read_config, until, value
 
@@ -214,7 +215,7 @@ async def test_scrapes_beyond_the_limit_are_refused(
     """With 503, and only for as long as the others last; 0 is no limit."""
     assert configured.ready
     begun, go_on = asyncio.Event(), asyncio.Event()
-    send = server.send
+    send = sending.send
 
     async def held(request: web.Request, response: web.StreamResponse) -> None:
         if request.path == "/metrics":
@@ -222,7 +223,7 @@ async def test_scrapes_beyond_the_limit_are_refused(
             await go_on.wait()
         await send(request, response)
 
-    monkeypatch.setattr(server, "send", held)
+    monkeypatch.setattr(scrapes, "send", held)
     limited, unlimited = await serve(Options([LOCAL], max_requests=1)), await serve(NO_LIMIT)
     first = asyncio.ensure_future(limited.text("/metrics"))
     others = [asyncio.ensure_future(unlimited.text("/metrics")) for _ in range(3)]
@@ -276,19 +277,19 @@ async def test_readers_that_do_not_read_are_cut_off(
     serve: Serve, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """25 of them hold nobody up, and are gone when their time is over, without an error."""
-    monkeypatch.setattr(server, "READ_TIMEOUT_SECONDS", 2.0)
+    monkeypatch.setattr(sending, "READ_TIMEOUT_SECONDS", 2.0)
     daemon = await serve()
     shrink_send_buffers(daemon.runner)
     readers = [slow_reader(daemon.port) for _ in range(25)]
-    await until(lambda: daemon.server._scrapes == 25)
+    await until(lambda: daemon.server.scrapes.now == 25)
     status, _, body = await daemon.ask("/metrics", Connection="close")
     assert status == 200
-    assert daemon.server._scrapes == 25
+    assert daemon.server.scrapes.now == 25
     await closed(daemon.runner)
     assert len(read_all(readers[0])) < len(body)
     for reader in readers:
         reader.close()
-    assert daemon.server._scrapes == 0
+    assert daemon.server.scrapes.now == 0
     assert [record for record in caplog.records if record.levelname == "ERROR"] == []
 
 
@@ -296,7 +297,7 @@ async def test_a_rest_that_fits_the_servers_own_buffer_counts_as_not_read(
     serve: Serve, app: Application, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A small page too is only sent when the kernel has all of it."""
-    monkeypatch.setattr(server, "READ_TIMEOUT_SECONDS", 1.0)
+    monkeypatch.setattr(sending, "READ_TIMEOUT_SECONDS", 1.0)
     daemon = await serve()
     for number in range(14):
         target = TargetId("scp", f"account-{number}", "e", "kr-west1", "images")
@@ -305,7 +306,7 @@ async def test_a_rest_that_fits_the_servers_own_buffer_counts_as_not_read(
     assert 32 * 1024 < len(body) < 64 * 1024  # more than the kernel's, less than asyncio's
     shrink_send_buffers(daemon.runner)
     reader = slow_reader(daemon.port)
-    await until(lambda: daemon.server._scrapes)
+    await until(lambda: daemon.server.scrapes.now)
     await closed(daemon.runner)
     reader.close()
 
@@ -318,11 +319,11 @@ async def test_a_reader_that_hangs_up_is_no_error(
     daemon = await serve()
     shrink_send_buffers(daemon.runner)
     reader = slow_reader(daemon.port)
-    await until(lambda: daemon.server._scrapes)
+    await until(lambda: daemon.server.scrapes.now)
     reader.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
     reader.close()
     await closed(daemon.runner)
-    assert daemon.server._scrapes == 0
+    assert daemon.server.scrapes.now == 0
     assert log.getvalue() == ""
     assert caplog.records == []
 

@@ -1,0 +1,53 @@
+"""The page for Prometheus."""
+
+from collections.abc import AsyncIterator
+
+from aiohttp import web
+
+from exporter.app import Application
+from exporter.exposition import Page
+from exporter.negotiation import accepts_gzip, content_type
+from exporter.web.sending import send
+
+
+class Scrapes:
+    """Serve the exposition, to so many readers at once at most; 0 is no limit.
+
+    `now` is the number of readers that are being served.
+    """
+
+    def __init__(self, application: Application, most: int) -> None:
+        self.now = 0
+        self._application = application
+        self._most = most
+
+    async def metrics(self, request: web.Request) -> web.StreamResponse:
+        """Serve the exposition."""
+        if self._most and self.now >= self._most:
+            raise web.HTTPServiceUnavailable(text=f"more than {self._most} scrapes at once\n")
+        self.now += 1
+        try:
+            response = self._page(request)
+            await send(request, response)
+        finally:
+            self.now -= 1
+        return response
+
+    def _page(self, request: web.Request) -> web.Response:
+        page = self._application.page(content_type(_joined(request, "Accept")))
+        self._application.note_served(page)
+        headers = {"Content-Type": page.content_type, "Vary": "Accept, Accept-Encoding"}
+        if accepts_gzip(_joined(request, "Accept-Encoding")):
+            headers["Content-Encoding"] = "gzip"
+            return web.Response(body=page.gzipped(), headers=headers)
+        headers["Content-Length"] = str(page.size)
+        return web.Response(body=_chunks(page), headers=headers)
+
+
+async def _chunks(page: Page) -> AsyncIterator[bytes]:
+    for chunk in page.chunks():
+        yield chunk
+
+
+def _joined(request: web.Request, header: str) -> str:
+    return ",".join(request.headers.getall(header, ()))
