@@ -12,13 +12,12 @@ import aiohttp
 from exporter import logs, sites
 from exporter.clock import Clock, SystemClock
 from exporter.clouds.http import open_session, tls_context
-from exporter.clouds.nsml.runs import RunsSeen
 from exporter.clouds.proxies import environment_proxy, no_proxy
 from exporter.config import Config, HttpClient
 from exporter.exposition import Exposition, Page
 from exporter.poller import Poller, late
-from exporter.sites import Site, SiteConfig, Tools
-from exporter.snapshots import Snapshots
+from exporter.sites import Memory, Site, SiteConfig, Tools
+from exporter.snapshots import Snapshots, TargetId
 from exporter.telemetry import Telemetry
 
 _CREDENTIALS_SECONDS = 2.0
@@ -44,7 +43,7 @@ class Application:
     _session: aiohttp.ClientSession | None = None
     _http_client: HttpClient | None = None
     _vocabularies: Mapping[str, Any] = field(default_factory=sites.vocabularies)
-    _runs_seen: dict[str, RunsSeen] = field(default_factory=dict)
+    _memory: Memory = field(default_factory=Memory)
     _ready: bool = False
     _exposition: Exposition = field(init=False)
 
@@ -100,9 +99,10 @@ class Application:
             self._http_client = config.http_client
         changed = [site for site in self._sites if tls or site not in wanted]
         await _cancel([task for site in changed for task in self._tasks.pop(site, ())])
-        waits = {poller.collector.target: poller.not_before for poller in self.pollers}
+        known = sites.still_true(self._sites.values(), wanted)
+        self.telemetry.keep(known)
         kept = {site: built for site, built in self._sites.items() if site not in changed}
-        self._sites = {each: kept.get(each) or self._build(each, waits) for each in wanted}
+        self._sites = {each: kept.get(each) or self._build(each, known) for each in wanted}
         self.telemetry.keep(poller.collector.target for poller in self.pollers)
         self.snapshots.replace(poller.snapshot for poller in self.pollers)
         self.config = config
@@ -122,7 +122,7 @@ class Application:
         if self.config is not None and not self._ready:
             self._ready = all(poller.attempted.is_set() for poller in self.pollers)
 
-    def _build(self, config: SiteConfig, waits: Mapping[Any, float]) -> Site:
+    def _build(self, config: SiteConfig, known: Mapping[TargetId, Poller]) -> Site:
         assert self._session is not None  # noqa: S101 - apply has opened it
         assert self._http_client is not None  # noqa: S101 - the same
         tools = Tools(
@@ -133,13 +133,10 @@ class Application:
             environ=self.environ,
             on_secret=self.redactor.add,
             on_update=self._prepare,
-            runs_seen=self._runs_seen,
+            memory=self._memory,
             proxy=environment_proxy if self._http_client.proxy_from_environment else no_proxy,
         )
-        site = sites.build(config, tools, {each.target: each for each in self.snapshots})
-        for poller in site.pollers:
-            poller.not_before = waits.get(poller.collector.target, 0.0)
-        return site
+        return sites.build(config, tools, known)
 
     def _start(self, config: SiteConfig) -> None:
         self._tasks[config] = [

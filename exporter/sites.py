@@ -1,7 +1,7 @@
 """A site is one account in one region: one budget, one client, several collectors."""
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import aiohttp
@@ -25,7 +25,7 @@ from exporter.families import Binding
 from exporter.poller import Poller
 from exporter.schedule import Schedule, phase_of
 from exporter.sheet import Sheet
-from exporter.snapshots import Snapshot
+from exporter.snapshots import Snapshot, TargetId
 from exporter.states import Vocabulary
 from exporter.telemetry import Telemetry
 
@@ -48,6 +48,14 @@ def _tell_unlisted(kind: str, state: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
+class Memory:
+    """What outlives a reload beside the snapshots, by site and by the URL that it asks."""
+
+    runs: dict[tuple[str, ...], RunsSeen] = field(default_factory=dict)
+    gpu_models: dict[tuple[str, ...], scp.GpuModels] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Tools:
     """What all sites share."""
 
@@ -58,7 +66,7 @@ class Tools:
     environ: Mapping[str, str] = field(repr=False)
     on_secret: Callable[[str], None]
     on_update: Callable[[], object]
-    runs_seen: dict[str, RunsSeen]
+    memory: Memory
     proxy: Proxy = no_proxy
 
 
@@ -76,6 +84,14 @@ class SiteConfig:
         if isinstance(self.account, ScpAccount):
             return ("scp", self.account.account, self.account.environment, self.region)
         return ("nsml", self.account.account, "", "")
+
+    @property
+    def base_url(self) -> str:
+        """The URL before all paths."""
+        account = self.account
+        if isinstance(account, ScpAccount):
+            return account.base_url(self.region).rstrip("/")
+        return account.endpoint.rstrip("/")
 
 
 @dataclass(slots=True)
@@ -108,15 +124,26 @@ def site_configs(config: Config) -> Iterator[SiteConfig]:
         yield SiteConfig(research, "", config.metrics)
 
 
-def build(config: SiteConfig, tools: Tools, known: Mapping[object, Snapshot]) -> Site:
-    """Build a site; targets that have a snapshot which still fits go on with it."""
+def still_true(sites: Iterable[Site], wanted: Iterable[SiteConfig]) -> dict[TargetId, Poller]:
+    """Return the pollers whose findings still hold: what another URL said does not."""
+    urls = {config.identity: config.base_url for config in wanted}
+    return {
+        poller.collector.target: poller
+        for site in sites
+        for poller in site.pollers
+        if urls.get(site.config.identity) == poller.client.base_url
+    }
+
+
+def build(config: SiteConfig, tools: Tools, known: Mapping[TargetId, Poller]) -> Site:
+    """Build a site; targets that were polled before go on from there."""
     account = config.account
     credentials = _credentials(account, tools)
     site = Site(config, credentials)
     budget = Budget(account.polling.requests_per_second, account.polling.max_concurrent_requests)
     client = Client(
         session=tools.session,
-        base_url=_base_url(config),
+        base_url=config.base_url,
         dialect=_dialect(account, credentials),
         budget=budget,
         observer=tools.telemetry.requests(*config.identity),
@@ -125,16 +152,10 @@ def build(config: SiteConfig, tools: Tools, known: Mapping[object, Snapshot]) ->
         proxy=tools.proxy,
     )
     for collector in _collectors(config, tools):
-        site.pollers.append(_poller(collector, client, config, tools, known))
+        before = known.get(collector.target)
+        site.pollers.append(_poller(collector, client, config, tools, before))
     site.follow_credentials()
     return site
-
-
-def _base_url(config: SiteConfig) -> str:
-    account = config.account
-    if isinstance(account, ScpAccount):
-        return account.base_url(config.region).rstrip("/")
-    return account.endpoint.rstrip("/")
 
 
 def _credentials(account: ScpAccount | NsmlAccount, tools: Tools) -> Credentials:
@@ -157,6 +178,7 @@ def _dialect(account: ScpAccount | NsmlAccount, credentials: Credentials) -> Dia
 def _collectors(config: SiteConfig, tools: Tools) -> list[Collector]:
     account = config.account
     pace = _pace(account.polling, account.polling.interval)
+    place = (*config.identity, config.base_url)
     if isinstance(account, ScpAccount):
         return scp.collectors(
             account.collectors,
@@ -166,6 +188,7 @@ def _collectors(config: SiteConfig, tools: Tools) -> list[Collector]:
             api_version=account.api_version,
             page_size=account.polling.page_size,
             paces=scp.Paces(pace, _pace(account.polling, account.polling.catalog_interval)),
+            models=tools.memory.gpu_models.setdefault(place, scp.GpuModels()),
         )
     return nsml.collectors(
         account.collectors,
@@ -178,7 +201,7 @@ def _collectors(config: SiteConfig, tools: Tools) -> list[Collector]:
         terminal_states=account.terminal_run_states,
         retention=account.terminal_run_retention,
         clock=tools.clock,
-        seen=tools.runs_seen.setdefault(account.account, RunsSeen()),
+        seen=tools.memory.runs.setdefault(place, RunsSeen()),
     )
 
 
@@ -196,14 +219,11 @@ def _poller(
     client: Client,
     config: SiteConfig,
     tools: Tools,
-    known: Mapping[object, Snapshot],
+    before: Poller | None,
 ) -> Poller:
     target = collector.target
     snapshot = _snapshot(collector, config, tools)
-    before = known.get(target)
-    if before is not None:
-        snapshot.adopt(before, tools.clock.monotonic())
-    return Poller(
+    poller = Poller(
         collector=collector,
         client=client,
         snapshot=snapshot,
@@ -213,6 +233,10 @@ def _poller(
         on_update=tools.on_update,
         log=logs.get("poller").bind(**{k: v for k, v in target.labels.items() if v}),
     )
+    if before is not None:
+        snapshot.adopt(before.snapshot, tools.clock.monotonic())
+        poller.not_before = before.not_before
+    return poller
 
 
 def _snapshot(collector: Collector, config: SiteConfig, tools: Tools) -> Snapshot:

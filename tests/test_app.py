@@ -240,6 +240,23 @@ async def test_a_changed_account_keeps_what_it_saw(
     assert value(page, "gpu_cluster_exporter_target_interval_seconds", region="kr-west1", **NODES)
 
 
+async def test_what_another_endpoint_said_is_not_shown(
+    app: Application, configure: Configure, simulator: Simulator
+) -> None:
+    """An account that points elsewhere shows nothing until that place was asked."""
+    await app.apply(configure(nsml=False))
+    await first_polls(app)
+    simulator.faults.add(Hang(cloud="scp"))
+    config = configure(nsml=False)
+    elsewhere = config.scp[0].endpoint.replace("127.0.0.1", "localhost")
+    moved = config.scp[0].model_copy(update={"endpoint": elsewhere})
+    await app.apply(config.model_copy(update={"scp": (moved,)}))
+    page = app.page(TEXT).body
+    assert running(page) is None
+    assert value(page, "gpu_cluster_exporter_target_up", region="kr-west1", **NODES) == 0.0
+    assert app.ready
+
+
 async def test_another_way_to_write_states_starts_afresh(
     app: Application, configure: Configure
 ) -> None:

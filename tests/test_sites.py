@@ -1,6 +1,7 @@
 """What a configuration makes of an account in a region."""
 
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import pytest
@@ -9,9 +10,12 @@ from structlog.testing import capture_logs
 
 from exporter import sites
 from exporter.clouds.outcomes import AuthFailed
+from exporter.clouds.paging import Listing
+from exporter.clouds.rows import read_row
+from exporter.clouds.scp.models import GpuNode, Product
 from exporter.config import Config, NsmlAccount, RunRef, ScpAccount, SecretSource
 from exporter.poller import Poller
-from exporter.sites import Site, SiteConfig, Tools, build, site_configs
+from exporter.sites import Memory, Site, SiteConfig, Tools, build, site_configs
 from exporter.telemetry import Telemetry
 from tests.clocks import FakeClock
 
@@ -52,7 +56,7 @@ async def tools() -> Tools:
             environ={},
             on_secret=SECRETS.append,
             on_update=lambda: None,
-            runs_seen={},
+            memory=Memory(),
         )
 
 
@@ -105,6 +109,28 @@ async def test_a_site_has_a_poller_for_each_collector(tools: Tools) -> None:
     assert client.base_url == "https://multinodegpucluster.kr-south3.g.samsungsdscloud.com"
     assert client.request_timeout == 10.0
     assert client.budget.requests_per_second == 10.0
+
+
+def collectors_of(tools: Tools, account: ScpAccount) -> dict[str, Any]:
+    """Return the collectors of an account's first region by name."""
+    site = built(tools, 0, CONFIG.model_copy(update={"scp": (account,)}))
+    return {each.collector.target.collector: each.collector for each in site.pollers}
+
+
+async def test_gpu_models_are_known_when_a_site_is_built_again(tools: Tools) -> None:
+    """The products last read name the models over a reload, unless another place is asked."""
+    raw = b'{"id": "p", "name": "g9c1z8_metal", "product_attrs": {"gpu_model": "Z900"}}'
+    product = read_row(Product, raw)
+    assert product is not None
+    collectors_of(tools, SCP)["products"].on_listing(Listing({product.key: product}))
+    polling = SCP.polling.model_copy(update={"interval": 7.0})
+
+    def model(**change: object) -> str:
+        nodes = collectors_of(tools, SCP.model_copy(update=change))["gpu_nodes"]
+        return str(nodes.derived["gpu_model"](GpuNode(server_type="g9c1z8_metal")))
+
+    assert model(polling=polling) == "Z900"
+    assert not model(endpoint="https://other.test")
 
 
 async def test_paces_follow_the_polling_options(tools: Tools) -> None:

@@ -134,14 +134,14 @@ class Client:
 
     async def attempt(self, what: Request) -> bytes:
         """Send a request once and return the body of its good answer."""
-        url = self.base_url + what.target
-        headers = {"Accept": "application/json"}
-        if what.signed:
-            headers |= self._authentication(url)
         started = self.clock.monotonic()
         code = "error"
         try:
-            address = URL(url, encoded=True)
+            address = URL(self.base_url + what.target, encoded=True)
+            headers = {"Accept": "application/json"}
+            if what.signed:
+                # As it is sent, which is without a port that goes without saying.
+                headers |= self._authentication(str(address))
             async with self.session.get(
                 address,
                 headers=headers,

@@ -5,7 +5,7 @@ same request may be sent again within the poll. Every failure of a call is raise
 of these, so that nothing above this layer reads a status code.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 
@@ -42,7 +42,10 @@ class Forbidden(Failure):
 
 
 class NotFound(Failure):
-    """There is no such thing: of a listed object's children, evidence that it is gone."""
+    """There is no such thing: of a listed object's children, evidence that it is gone.
+
+    That is said by the service itself; one that says so of all is not believed.
+    """
 
     reason = "not_found"
 
@@ -122,6 +125,18 @@ class InternalError(Failure):
     """A defect of the exporter itself."""
 
     reason = "internal"
+
+
+def raise_where_nothing_answered(
+    answered: int, failures: Sequence[Failure], missing: Sequence[NotFound]
+) -> None:
+    """Raise the first failure of a round of calls, of which not one had an answer.
+
+    That one thing is missing is evidence that it is gone; that all are that were just listed
+    tells of an API that changed.
+    """
+    if not answered and (failures or len(missing) > 1):
+        raise (*failures, *missing)[0]
 
 
 def longest_wait(failures: Iterable[Failure]) -> float | None:

@@ -4,6 +4,7 @@ import asyncio
 
 import aiohttp
 import pytest
+from yarl import URL
 
 from exporter.clouds.http import (
     classify,
@@ -250,6 +251,20 @@ async def test_the_timestamp_is_of_the_moment_of_sending(session: aiohttp.Client
         await client_of(session, server.url + "/base", clock=clock).attempt(LIST)
         signed = server.heads[0].headers["x-signed"]
     assert signed == f"GET {server.url}/base/v1/things?page=0 {int(NOW * 1000) + 500}"
+
+
+async def test_a_port_that_goes_without_saying_is_neither_signed_nor_sent(
+    session: aiohttp.ClientSession,
+) -> None:
+    """What is signed is what is sent, also where the endpoint names the scheme's own port."""
+    async with loopback(always(answer({}))) as proxy:
+        client = client_of(session, "http://cloud.test:80/base")
+        client.proxy = lambda _: URL(proxy.url)
+        await client.attempt(LIST)
+        (head,) = proxy.heads
+    assert head.target == "http://cloud.test/base/v1/things?page=0"
+    assert head.headers["host"] == "cloud.test"
+    assert head.headers["x-signed"].split()[1] == head.target
 
 
 async def test_credentials_that_cannot_be_read_are_refused_ones(

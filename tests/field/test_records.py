@@ -144,25 +144,48 @@ async def test_any_state_is_exactly_one(field: Field, state: str | int | None, s
 async def test_a_run_whose_nodes_are_gone_is_a_run_without_nodes(field: Field) -> None:
     """Its 404 is no failure, and its counts are zeros, for they are known."""
     await field.start(nsml=True)
-    assert values(await field.page(), "nsml_run_node_info")
-    field.simulator.faults.add(ChildrenGone(cloud="nsml"))
+    lines = await field.objects()
+    names = label_values(lines, "nsml_run_node_info", "run_name")
+    run = {
+        "run_name": names[0],
+        "project_id": label_values(lines, "nsml_run_node_info", "project_id")[0],
+    }
+    path = "/projects/{project_id}/runs/{run_name}/nodes$".format(**run)
+    field.simulator.faults.add(ChildrenGone(path=path))
     await field.next_poll(collector="run_nodes")
     page = await field.page()
     assert await field.outcome(collector="run_nodes") == (1.0, "")
-    assert values(page, "nsml_run_node_info") == []
-    assert set(values(page, "nsml_run_nodes")) == {0.0}
-    runs = label_values(await field.objects(), "nsml_run_info", "run_name")
-    assert len(values(page, "nsml_run_nodes", state="RUNNING")) == len(runs)
+    assert values(page, "nsml_run_node_info", **run) == []
+    assert set(values(page, "nsml_run_nodes", **run)) == {0.0}
+    assert values(page, "nsml_run_node_info")
 
 
-async def test_a_fabric_that_is_gone_takes_its_pool_along(field: Field) -> None:
-    """It was listed, and then its pool is 404: gone, and the poll a success."""
+async def test_a_fabric_that_is_gone_is_no_failure_of_its_pool(field: Field) -> None:
+    """It was listed, and then it is 404: the poll is a success, by the pool's other fabrics."""
     field.simulator.choose(scp_node_pools="live")
     await field.start(polling="interval: 30s, catalog_interval: 30s")
-    assert values(await field.page(), "scp_node_pool_info")
-    field.simulator.faults.add(ChildrenGone(cloud="scp"))
+    before = values(await field.page(), "scp_node_pool_info")
+    field.simulator.faults.add(ChildrenGone(cloud="scp", requests=1))
     await field.next_poll(collector="node_pools")
     assert await field.outcome(collector="node_pools") == (1.0, "")
     page = await field.page()
-    assert values(page, "scp_node_pool_info") == []
+    assert values(page, "scp_node_pool_info") == before
     assert value(page, "gpu_cluster_exporter_target_up", **NODES) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("collector", "family"),
+    [("run_nodes", "nsml_run_node_info"), ("node_pools", "scp_node_pool_info")],
+)
+async def test_a_cloud_that_knows_none_of_what_it_lists_is_not_believed(
+    field: Field, collector: str, family: str
+) -> None:
+    """A 404 for every single one tells of an API that changed: nothing is gone."""
+    field.simulator.choose(scp_node_pools="live")
+    await field.start(nsml=True, polling="interval: 30s, catalog_interval: 30s")
+    before = values(await field.page(), family)
+    field.simulator.faults.add(ChildrenGone())
+    await field.next_poll(collector=collector)
+    assert await field.outcome(collector=collector) == (0.0, "not_found")
+    assert before
+    assert values(await field.page(), family) == before

@@ -10,11 +10,18 @@ from exporter.clouds.http import Caller
 from exporter.clouds.nsml import api, families
 from exporter.clouds.nsml.models import RunMembers, RunNode
 from exporter.clouds.nsml.runs import RunDirectory, RunEndings, RunKey, RunsSeen
-from exporter.clouds.outcomes import Failure, NotFound, first_problem, longest_wait
+from exporter.clouds.outcomes import (
+    Failure,
+    NotFound,
+    first_problem,
+    longest_wait,
+    raise_where_nothing_answered,
+)
 from exporter.clouds.paging import Listing, PageSize
 from exporter.clouds.rows import Record
 from exporter.collectors import Collector, ListCollector, Pace
 from exporter.families import Table
+from exporter.sheet import Key
 from exporter.snapshots import Sighting, TargetId
 
 
@@ -92,10 +99,11 @@ class RunNodes:
 class _Found:
     """What the calls for the runs' nodes have brought so far."""
 
-    nodes: dict[RunKey, Record[Any]] = field(default_factory=dict)
-    members: dict[RunKey, Record[Any]] = field(default_factory=dict)
-    settled: set[RunKey] = field(default_factory=set)
+    nodes: dict[Key, Record[Any]] = field(default_factory=dict)
+    members: dict[Key, Record[Any]] = field(default_factory=dict)
+    settled: set[Key] = field(default_factory=set)
     failures: list[Failure] = field(default_factory=list)
+    missing: dict[RunKey, NotFound] = field(default_factory=dict)
     partial: bool = False
     nameless: int = 0
     duplicates: int = 0
@@ -111,13 +119,16 @@ class _Found:
         self.nodes |= listing.records
         self.nameless += listing.nameless
         self.duplicates += listing.duplicates
+        # Not the key of a node, which has an id: the count comes and goes on its own.
+        count = (*run, "")
         if not listing.complete:
             self.partial = True
+            self.settled.add(count)
             return
         self.settled.add(run)
         states = tuple(record.item.state_name for record in listing.records.values())
         members = RunMembers(project_id=run[0], run_name=run[1], states=states)
-        self.members[run] = Record(run, members)
+        self.members[count] = Record(count, members)
 
 
 @dataclass(slots=True)
@@ -150,8 +161,7 @@ class RunNodeCollector:
         gate = asyncio.Semaphore(caller.client.budget.concurrent)
         await asyncio.gather(*(self._nodes_of(run, caller, found, gate) for run in runs))
         self._lists = {run: self._lists[run] for run in runs}
-        if runs and len(found.failures) == len(runs):
-            raise found.failures[0]
+        self._believe(len(runs), found)
         return Sighting(
             {families.RUN_NODES.name: found.nodes, families.RUN_MEMBERS.name: found.members},
             complete=not found.partial and not found.failures,
@@ -162,6 +172,13 @@ class RunNodeCollector:
             problem=first_problem([*found.failures, *watched.failures]),
         )
 
+    def _believe(self, runs: int, found: _Found) -> None:
+        """Raise where nothing was learnt; a run that is over may well have no nodes any more."""
+        going = self.directory.endings.seen.going
+        missing = [failure for run, failure in found.missing.items() if run in going]
+        answered = runs - len(found.failures) - len(missing)
+        raise_where_nothing_answered(answered, found.failures, missing)
+
     async def _nodes_of(
         self, run: RunKey, caller: Caller, found: _Found, gate: asyncio.Semaphore
     ) -> None:
@@ -170,7 +187,8 @@ class RunNodeCollector:
             async with gate:
                 found.raise_what_is_for_all()
                 listing = await nodes.all(caller, run)
-        except NotFound:
+        except NotFound as missing:
+            found.missing[run] = missing
             listing = Listing()
         except Failure as failure:
             found.failures.append(failure)

@@ -11,6 +11,7 @@ from exporter.clouds.outcomes import (
     NotFound,
     first_problem,
     longest_wait,
+    raise_where_nothing_answered,
 )
 from exporter.clouds.paging import Listing
 from exporter.clouds.rows import Record
@@ -118,19 +119,19 @@ class NodePoolCollector:
         caller.announce(len(fabrics.records))
         merged: Listing[NodePool] = Listing(complete=fabrics.complete)
         failures: list[Failure] = []
+        missing: list[NotFound] = []
         answered = 0
         for (fabric_id,) in fabrics.records:
             try:
                 _merge(merged, await self.pools.where(caller, cluster_fabric_id=fabric_id))
                 answered += 1
-            except NotFound:
-                answered += 1
+            except NotFound as gone:
+                missing.append(gone)
             except Failure as failure:
                 failures.append(failure)
                 if failure.for_all:
                     break
-        if failures and not answered:
-            raise failures[0]
+        raise_where_nothing_answered(answered, failures, missing)
         merged.complete = merged.complete and not failures
         merged.wait = longest_wait(failures)
         merged.problem = first_problem(failures)
@@ -160,9 +161,13 @@ def collectors(  # noqa: PLR0913 - what an account in a region is made of
     api_version: str,
     page_size: int,
     paces: Paces,
+    models: GpuModels | None = None,
 ) -> list[Collector]:
-    """Return the collectors of these names for one account in one region."""
-    models = GpuModels()
+    """Return the collectors of these names for one account in one region.
+
+    `models` is what is known of its products from before.
+    """
+    models = models or GpuModels()
 
     def requested(version: ApiVersion) -> str:
         return str(version.version == api_version).lower()

@@ -8,7 +8,7 @@ import pytest
 
 from exporter.clouds.nsml.collectors import RunNodeCollector, collectors
 from exporter.clouds.nsml.signing import NsmlDialect
-from exporter.clouds.outcomes import Failure, ServerError
+from exporter.clouds.outcomes import Failure, NotFound, ServerError
 from exporter.config import NSML_COLLECTORS
 from exporter.simulator.server import Simulator
 from tests.clouds.api import GONE, PACE, Asking, Cloud, Row, keys
@@ -278,8 +278,8 @@ async def test_each_run_has_its_nodes_and_their_counts(
     assert keys(sighting, "run_nodes") == [("p", "1", "a"), ("p", "1", "b"), ("p", "2", "a")]
     members = sighting.tables["run_members"]
     assert {key: record.item.states for key, record in members.items()} == {
-        ("p", "1"): ("RUNNING", "RUNNING"),
-        ("p", "2"): ("RUNNING",),
+        ("p", "1", ""): ("RUNNING", "RUNNING"),
+        ("p", "2", ""): ("RUNNING",),
     }
     assert (sighting.complete, sighting.objects) == (True, 3)
     assert caller.announced == 4
@@ -295,7 +295,7 @@ async def test_a_run_whose_nodes_are_gone_has_none(
     cloud[0].pages |= {RUNS: listed(run("1")), nodes_path("1"): gone}
     sighting = await asking.poll(made(asking.clock)["run_nodes"])
     assert keys(sighting, "run_nodes") == []
-    assert sighting.tables["run_members"]["p", "1"].item.states == ()
+    assert sighting.tables["run_members"]["p", "1", ""].item.states == ()
     assert sighting.complete
 
 
@@ -310,7 +310,7 @@ async def test_a_run_that_fails_makes_it_partial_and_the_others_are_settled(
     }
     sighting = await asking.poll(made(asking.clock)["run_nodes"])
     assert keys(sighting, "run_nodes") == [("p", "2", "a")]
-    assert keys(sighting, "run_members") == [("p", "2")]
+    assert keys(sighting, "run_members") == [("p", "2", "")]
     assert not sighting.complete
     assert sighting.settled == {("p", "2")}
 
@@ -318,7 +318,7 @@ async def test_a_run_that_fails_makes_it_partial_and_the_others_are_settled(
 async def test_nodes_that_move_are_not_settled(
     cloud: tuple[Cloud, Loopback], asking: Asking
 ) -> None:
-    """A run of which two walks found different nodes keeps what was seen before."""
+    """A run of which two walks found different nodes keeps those seen before, but no count."""
     answers = iter([["a"], [], ["b"], []])
 
     def moving(_query: Row) -> Row:
@@ -330,7 +330,29 @@ async def test_nodes_that_move_are_not_settled(
     assert keys(sighting, "run_nodes") == [("p", "1", "a"), ("p", "1", "b")]
     assert keys(sighting, "run_members") == []
     assert not sighting.complete
-    assert sighting.settled == frozenset()
+    assert sighting.settled == {("p", "1", "")}
+
+
+async def test_runs_of_which_none_has_nodes_any_more_are_not_believed(
+    cloud: tuple[Cloud, Loopback], asking: Asking
+) -> None:
+    """A server that lists runs that go on and knows none of them has changed: no node is gone."""
+    cloud[0].pages |= {RUNS: listed(run("1"), run("2"))}
+    cloud[0].pages |= dict.fromkeys((nodes_path("1"), nodes_path("2")), GONE)
+    with pytest.raises(NotFound):
+        await asking.poll(made(asking.clock)["run_nodes"])
+
+
+async def test_runs_that_are_over_may_all_be_without_nodes(
+    cloud: tuple[Cloud, Loopback], asking: Asking
+) -> None:
+    """The nodes of a run go with its end, and nothing is wrong with that."""
+    over = [run(name, "COMPLETED", updateTime=AN_HOUR_AGO) for name in ("1", "2")]
+    cloud[0].pages |= {RUNS: listed(run("3"), *over), nodes_path("3"): GONE}
+    cloud[0].pages |= dict.fromkeys((nodes_path("1"), nodes_path("2")), GONE)
+    sighting = await asking.poll(made(asking.clock)["run_nodes"])
+    assert keys(sighting, "run_members") == [("p", name, "") for name in ("1", "2", "3")]
+    assert sighting.complete
 
 
 async def test_all_runs_that_fail_are_the_failure(
@@ -386,7 +408,7 @@ async def test_all_collectors_see_the_simulated_cloud(session: aiohttp.ClientSes
         projects = simulator.world.projects
     assert {key[0] for key in seen["projects"].tables["projects"]} == set(projects)
     shown = set(seen["runs"].tables["runs"])
-    assert shown == set(seen["run_nodes"].tables["run_members"])
+    assert shown == {key[:2] for key in seen["run_nodes"].tables["run_members"]}
     assert all(sighting.complete and sighting.objects for sighting in seen.values())
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from exporter.clouds.outcomes import AuthFailed, BadRequest, Failure, ServerError
+from exporter.clouds.outcomes import AuthFailed, BadRequest, Failure, NotFound, ServerError
 from exporter.clouds.scp.collectors import Paces, collectors
 from exporter.clouds.scp.signing import ScpDialect
 from exporter.collectors import Collector, ListCollector
@@ -130,9 +130,18 @@ async def test_a_fabric_that_is_gone_is_no_failure(
     sighting = await asking.poll(made()["node_pools"])
     assert keys(sighting, "node_pools") == [("p2",)]
     assert sighting.complete
-    answers["f2"] = GONE
+    cloud[0].pages[FABRICS] = fabrics("f1")
     sighting = await asking.poll(made()["node_pools"])
     assert (sighting.objects, sighting.complete) == (0, True)
+
+
+async def test_fabrics_of_which_all_are_gone_are_not_believed(
+    cloud: tuple[Cloud, Loopback], asking: Asking
+) -> None:
+    """A server that lists fabrics and knows none of them has changed: no pool is gone."""
+    cloud[0].pages |= {FABRICS: fabrics("f1", "f2"), POOLS: by_fabric({"f1": GONE, "f2": GONE})}
+    with pytest.raises(NotFound):
+        await asking.poll(made()["node_pools"])
 
 
 async def test_some_fabrics_that_fail_make_it_partial(
