@@ -9,11 +9,11 @@ families are gauges.
 
 import re
 from abc import ABC, abstractmethod
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any, Generic, TypeVar
 
 from prometheus_client.utils import floatToGoString
@@ -45,11 +45,13 @@ class Binding:
     expected_states: Collection[str] = ()
     current_state_only: bool = False
     derived: Mapping[str, Callable[[Any], str]] = field(default_factory=dict, compare=False)
-    _writers: dict[tuple[str, ...], "_Labels"] = field(default_factory=dict, compare=False)
+    _writers: dict[tuple[str, ...], Lines[Any]] = field(default_factory=dict, compare=False)
 
-    def writer(self, names: tuple[str, ...]) -> "_Labels":
+    def writer(self, names: tuple[str, ...]) -> Lines[Any]:
         """Return what writes these labels of an object; families with the same share it."""
-        return self._writers.setdefault(names, _Labels(names, self.labels, self.derived))
+        if names not in self._writers:
+            self._writers[names] = _Labels(names, self.labels, self.derived).writer()
+        return self._writers[names]
 
     def state(self, kind: str, state: str) -> str:
         """Return the value of the label `state`."""
@@ -126,7 +128,9 @@ class Value(ObjectFamily[T]):
 
         def lines(item: T) -> str:
             value = value_of(item)
-            return "" if value is None else f"{name}{labels(item)}}} {go_float(value)}\n"
+            if value is None:
+                return ""
+            return f"{name}{labels(item)}}} {_known_float(value) if value else go_float(value)}\n"
 
         return lines
 
@@ -211,33 +215,32 @@ class StateCounts(ListFamily[T]):
     def bind(self, to: Binding) -> Lines[Collection[T]]:
         """Return the function that counts all objects of a target."""
         labels, group_of = _Labels(self.labels, to.labels), _values_of(self.labels)
+        states_of = self.states
         _check_last("state", (*self.labels, *to.labels))
 
         def lines(items: Collection[T]) -> str:
-            known = [
-                (group_of(item), states)
-                for item in items
-                if (states := self.states(item)) is not None
-            ]
-            groups = dict.fromkeys(group for group, _ in known)
-            counts = Counter((group, state) for group, states in known for state in states)
-            return "".join(self._lines(groups, counts, labels, to))
+            counts: defaultdict[tuple[Any, ...], Counter[str]] = defaultdict(Counter)
+            for item in items:
+                states = states_of(item)
+                if states is not None:
+                    group = counts[group_of(item)]
+                    for state in states:
+                        group[state] += 1
+            return "".join(self._lines(counts, labels, to))
 
         return lines
 
     def _lines(
-        self,
-        groups: Iterable[tuple[Any, ...]],
-        counts: Mapping[tuple[tuple[Any, ...], str], int],
-        labels: "_Labels",
-        to: Binding,
+        self, counts: Mapping[tuple[Any, ...], Counter[str]], labels: "_Labels", to: Binding
     ) -> Iterator[str]:
         listed = to.vocabularies[self.kind].listed
-        # By their text, for groups that differ only in a null for an empty label are one.
-        texts = {group: labels.fill(group) for group in groups}
-        totals = {text: Counter(dict.fromkeys(listed, 0)) for text in texts.values()}
-        for (group, state), count in counts.items():
-            totals[texts[group]][to.state(self.kind, state)] += count
+        totals: dict[str, Counter[str]] = {}
+        for group, by_state in counts.items():
+            # By their text, for groups that differ only in a null for an empty label are one.
+            text = labels.fill(group)
+            total = totals.setdefault(text, Counter(dict.fromkeys(listed, 0)))
+            for state, count in by_state.items():
+                total[to.state(self.kind, state)] += count
         for text, by_state in totals.items():
             for state, count in by_state.items():
                 yield f'{self.name}{text},state="{state}"}} {go_float(count)}\n'
@@ -252,10 +255,7 @@ class Table(Generic[T]):
 
 
 class _Labels:
-    """Writes an object's labels up to the last, sorted as the client library sorts them.
-
-    Remembers the text of the last object, for which the next family asks as well.
-    """
+    """Writes an object's labels up to the last, sorted as the client library sorts them."""
 
     def __init__(
         self,
@@ -273,15 +273,24 @@ class _Labels:
         self._values = _values_of(dynamic, derived or {})
         # What is derived of the same object may be another text the next time.
         self._lasting = not derived or derived.keys().isdisjoint(names)
-        self._last: tuple[object, str] = (None, "")
 
-    def __call__(self, item: object) -> str:
-        """Return the labels of an object, read from its attributes."""
-        last, text = self._last
-        if last is not item or not self._lasting:
-            text = self._template % _escaped(self._values(item))
-            self._last = (item, text)
-        return text
+    def writer(self) -> Lines[Any]:
+        """Return the function that writes an object's labels, read from its attributes.
+
+        It remembers the text of the last object, for which the next family asks as well.
+        """
+        template, values_of, lasting = self._template, self._values, self._lasting
+        last: object = None
+        text = ""
+
+        def labels(item: object) -> str:
+            nonlocal last, text
+            if last is not item or not lasting:
+                text = template % _escaped(values_of(item))
+                last = item
+            return text
+
+        return labels
 
     def fill(self, values: tuple[Any, ...]) -> str:
         """Return the labels for values in the order in which their names were given."""
@@ -297,18 +306,33 @@ def _values_of(
     names: tuple[str, ...], derived: Mapping[str, Callable[[Any], str]] | None = None
 ) -> Callable[[Any], tuple[Any, ...]]:
     """Return a function that reads attributes as a tuple, whatever their number."""
-    if derived and not derived.keys().isdisjoint(names):
-        getters = [derived.get(name) or attrgetter(name) for name in names]
-        return lambda item: tuple([getter(item) for getter in getters])
-    if len(names) > 1:
-        return attrgetter(*names)
-    only = [attrgetter(name) for name in names]
-    return lambda item: tuple([getter(item) for getter in only])
+    derived = derived or {}
+    getters = {name: derived.get(name) or attrgetter(name) for name in names}
+    if len(names) == 1 or not names:
+        return lambda item: tuple([getter(item) for getter in getters.values()])
+    in_order = itemgetter(*names)
+    # Fields of a model are read past its attributes, which cost several times as much.
+    computed = {name: getters[name] for name in names if name in derived}
+
+    def values(item: Any) -> tuple[Any, ...]:  # noqa: ANN401 - of any model
+        known = vars(item)
+        if computed:
+            known = known | {name: getter(item) for name, getter in computed.items()}
+        try:
+            found: tuple[Any, ...] = in_order(known)
+        except KeyError:
+            computed.update({name: getters[name] for name in names if name not in vars(item)})
+            return values(item)
+        return found
+
+    return values
 
 
-def _escaped(values: tuple[str | None, ...]) -> tuple[str, ...]:
+def _escaped(values: tuple[Any, ...]) -> tuple[str, ...]:
     """Escape label values; most need nothing, which one look at all of them tells."""
-    texts = tuple(["" if value is None else value for value in values])
+    texts = values
+    if None in values:
+        texts = tuple(["" if value is None else value for value in values])
     together = "".join(texts)
     plain = together.isascii() and not ("\\" in together or '"' in together or "\n" in together)
     return texts if plain else tuple([escape(text) for text in texts])
@@ -336,6 +360,10 @@ def go_float(value: float) -> str:
     """Write a number as Go and the client library do."""
     number = float(value)
     return repr(number) if -_GO_EXPONENT < number < _GO_EXPONENT else _large_go_float(number)
+
+
+_known_float = lru_cache(maxsize=1 << 14)(go_float)
+"""Not for zero, of which there are two that are one key."""
 
 
 @lru_cache(maxsize=1 << 16)

@@ -8,6 +8,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from structlog.stdlib import BoundLogger
@@ -137,13 +138,16 @@ class Poller:
         tally: Counter[str] = Counter()
         for sheet in self.snapshot.sheets:
             states = [family for family in sheet.table.families if isinstance(family, State)]
-            for record in sighting.tables[sheet.table.name].values():
-                tally["invalid"] += len(record.invalid)
-                for name, why in record.invalid:
-                    self._tell_fault(name, why)
+            records = sighting.tables[sheet.table.name].values()
+            for name, why in chain.from_iterable(record.invalid for record in records):
+                tally["invalid"] += 1
+                self._tell_fault(name, why)
+            for family in states:
+                named = Counter(family.state(record.item) for record in records)
                 tally["unrecognized"] += sum(
-                    sheet.binding.surprising(family.kind, family.state(record.item))
-                    for family in states
+                    number
+                    for state, number in named.items()
+                    if sheet.binding.surprising(family.kind, state)
                 )
         if sighting.nameless:
             self._tell_fault("id", "missing")

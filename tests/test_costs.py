@@ -17,6 +17,8 @@ import pytest
 
 from exporter import families, sites
 from exporter.app import Application
+from exporter.clouds import rows
+from exporter.clouds.rows import read_row
 from exporter.clouds.scp.models import GpuNode
 from exporter.config import Config
 from exporter.deflate import Packed, Packer
@@ -71,14 +73,11 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Work:
 
 
 def _count_parsing(monkeypatch: pytest.MonkeyPatch, work: Work) -> None:
-    for name in ("model_validate_json", "model_validate"):
-        real = getattr(GpuNode, name)
+    def counted(model: type[Any], raw: bytes) -> Any:  # noqa: ANN401
+        work.parsed += model is GpuNode
+        return read_row(model, raw)
 
-        def counted(value: Any, real: Callable[..., Any] = real) -> Any:  # noqa: ANN401
-            work.parsed += 1
-            return real(value)
-
-        monkeypatch.setattr(GpuNode, name, counted)
+    monkeypatch.setattr(rows, "read_row", counted)
 
 
 def _count_rendering(monkeypatch: pytest.MonkeyPatch, work: Work) -> None:
