@@ -161,6 +161,42 @@ def test_what_is_no_yaml_is_refused_with_its_place(text: str, place: str) -> Non
     assert problem.startswith(f"{place}: ")
 
 
+@pytest.mark.parametrize(
+    ("text", "place", "words"),
+    [
+        ("[broken", "line 1, column 1", "a [ that no ] ends; quote a value that begins with ["),
+        ("a: {b: 1", "line 1, column 4", "a { that no } ends"),
+        ("a: [1, 2\nb: 3", "line 2, column 2", "before this a comma is missing, or the ]"),
+        ("a: {b c: d e: f}", "line 1, column 13", "before this a comma is missing, or the }"),
+        ("a:\n  b: 'x\nc: d\n", "line 2, column 6", "a quotation mark that no other one ends"),
+        ("a: 'b' c", "line 1, column 8", "text behind the end of a value"),
+        ("a: b: c", "line 1, column 5", "a colon where none can stand"),
+        ("a: 1\nb\n", "line 2, column 1", "a key without its colon"),
+        ("a:\n- b: 1\n c: 2", "line 3, column 2", "this does not continue what stands before it"),
+        ("a: 1\n\tb: 2", "line 2, column 1", "a tab; indent with spaces"),
+        ("a: @x", "line 1, column 4", "quote a value that begins with one of @ ` %"),
+        ("a: ,x", "line 1, column 4", "quote a value that begins with one of ] } , : ? -"),
+        ("a: - x", "line 1, column 4", "put a list on lines of its own"),
+        ("a: >x", "line 1, column 5", "text behind | or >"),
+        ('a: "\\z"', "line 1, column 6", "an unknown escape"),
+        ("a: *x", "line 1, column 4", "an alias without its anchor"),
+        ("a: &", "line 1, column 5", "an anchor that is none"),
+        ("a: !<x", "line 1, column 7", "tags are not supported"),
+        ("%YAML x\n--- a", "line 1, column 7", "directives are not supported"),
+        ("{a: 1}}", "line 1, column 7", "more text behind the end of the document"),
+        ("a: 1\n--- b", "line 2, column 1", "a second document (---)"),
+        ("%YAML 3.0\n--- a", "line 1, column 1", "found incompatible YAML document"),
+    ],
+)
+def test_what_is_no_yaml_is_told_in_plain_words(text: str, place: str, words: str) -> None:
+    """Where to look, what is wrong, and how a value is written that was meant as text."""
+    (problem,) = _problems(text)
+    assert problem.startswith(f"{place}: ")
+    assert words in problem
+    assert "while parsing" not in problem
+    assert "stream" not in problem
+
+
 def test_places_are_known_for_every_path() -> None:
     """A value is found by its key, an item by itself, and what is missing by its owner."""
     document = parse("a: 1\nb:\n  - c: [x, y]\n")

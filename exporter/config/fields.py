@@ -20,6 +20,7 @@ from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError, V
 Item = TypeVar("Item", bound=Hashable)
 
 MAX_SECRET_BYTES: Final = 16_384
+SHORTEST_INTERVAL: Final = 1.0  # of polls, in seconds: shorter ones only spend a cloud's patience
 
 _UNITS: Final = (  # from the largest, the order in which a duration is written; in milliseconds
     ("y", 31_536_000_000),
@@ -81,6 +82,13 @@ def _duration(value: object, info: ValidationInfo) -> object:
 def _positive(seconds: float) -> float:
     if seconds <= 0:
         raise ValueError("must be longer than 0s")
+    return seconds
+
+
+def _interval(seconds: float) -> float:
+    if seconds < SHORTEST_INTERVAL:
+        least = format_duration(SHORTEST_INTERVAL)
+        raise ValueError(f"must be at least {least}, found {format_duration(seconds)}")
     return seconds
 
 
@@ -162,6 +170,7 @@ Duration = Annotated[
     PlainSerializer(format_duration, when_used="json"),
 ]
 PositiveDuration = Annotated[Duration, AfterValidator(_positive)]
+Interval = Annotated[Duration, AfterValidator(_interval)]
 Name = Annotated[str, AfterValidator(_name)]
 HeaderText = Annotated[str, AfterValidator(_header_text)]
 ApiVersion = Annotated[str, AfterValidator(_api_version)]

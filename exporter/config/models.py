@@ -64,8 +64,8 @@ class Section(BaseModel):
 class Polling(Section):
     """How a target is polled, with all inheritance resolved; durations in seconds."""
 
-    interval: fields.PositiveDuration = 30.0
-    catalog_interval: fields.PositiveDuration = 900.0
+    interval: fields.Interval = 30.0
+    catalog_interval: fields.Interval = 900.0
     given_timeout: fields.PositiveDuration | None = Field(default=None, alias="timeout")
     request_timeout: fields.PositiveDuration = 10.0
     stale_after: fields.Duration = 300.0

@@ -61,6 +61,7 @@ Raw: TypeAlias = Mapping[str, object]
 Layers: TypeAlias = Sequence[tuple[KeyPath, Raw]]
 
 _TOP_LEVEL: Final = ("polling", *Config.key_names())
+_ONE_ACCOUNT: Final = "at least one is needed under scp or nsml"
 # Stands in for what has a fault, so that the rest is checked all the same; it never gets out.
 _FAULTY: Final = SecretSource(env="")
 
@@ -92,6 +93,9 @@ class _Reading:
     def _top_level(self) -> Raw:
         """Return the outermost mapping, which needs an account at least."""
         top = self.document.data
+        if top is None:
+            self._note((), f"empty, without an account; {_ONE_ACCOUNT}")
+            return {}
         if not isinstance(top, dict):
             expected = f"a mapping with {', '.join(_TOP_LEVEL)}"
             self._note((), f"expected {expected}, found {fields.shape(top)}")
@@ -99,7 +103,7 @@ class _Reading:
         for key in top.keys() - set(_TOP_LEVEL):
             self._note((key,), fields.unknown("key", key, _TOP_LEVEL))
         if not top.get("scp", []) and not top.get("nsml", []):
-            self._note((), "no account; at least one is needed under scp or nsml")
+            self._note((), f"no account; {_ONE_ACCOUNT}")
         return top
 
     def _section(self, model: type[SectionT], raw: object, path: KeyPath) -> SectionT | None:

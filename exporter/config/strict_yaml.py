@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 import yaml
 
+from exporter.config import syntax
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
@@ -45,9 +47,6 @@ _VALUES: Final[Mapping[str, Callable[[str], object]]] = {
     _INT: int,
     _FLOAT: float,
 }
-
-# What PyYAML quotes of the text may be part of a secret; characters and token names are not.
-_QUOTATION: Final = re.compile(r"'(?![<\\])[^']{2,}'")
 
 
 class StrictYamlError(Exception):
@@ -218,10 +217,8 @@ class _Reading:
 
 
 def _syntax_problem(error: yaml.MarkedYAMLError) -> str:
-    said = ", ".join(part for part in (error.context, error.problem) if part)
-    place = f"{Place.of(error.problem_mark)}: " if error.problem_mark else ""
-    hint = "; quote a value that begins with *" if "undefined alias" in said else ""
-    return place + _QUOTATION.sub("(not shown)", said) + hint
+    mark, words = syntax.explain(error)
+    return f"{Place.of(mark)}: {words}" if mark else words
 
 
 def _character_problem(text: str, error: yaml.reader.ReaderError) -> str:
