@@ -2,17 +2,18 @@
 
 What `size` a server obeys, and whether the total it claims is the list's or the page's,
 is not documented. So the end of a list is only believed where it shows: an empty page, a
-page with nothing new, or one that is shorter than the first with nothing missing.
+page with nothing new, or one that is shorter than the first with exactly the claimed total.
 """
 
 import asyncio
+import threading
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Generic
 
 from exporter.clouds.fields import NOT_REPORTED
-from exporter.clouds.outcomes import BadRequest, BadResponse
+from exporter.clouds.outcomes import BadRequest, BadResponse, NoSuchPath, NotFound
 from exporter.clouds.rows import Page, R, Reader, Record
 
 MAX_PAGES = 10_000
@@ -60,19 +61,27 @@ class Listing(Generic[R]):
         return self.total is not None and self.found < self.total
 
     @property
+    def exact(self) -> bool:
+        """Whether as many were found as the API claims: more is the claim of something else."""
+        return self.found == self.total
+
+    @property
     def doubtful(self) -> bool:
-        """Whether objects may be missing: by the total, or where there is none, by what moved."""
-        return self.moved if self.total is None else self.short
+        """Whether objects may be missing: by the total, else by what moved."""
+        return self.short or (self.moved and not self.exact)
 
     def add(self, page: Page[R]) -> bool:
         """Take a page in; return whether it brought anything new."""
         before, found = len(self.records), self.found
         self.pages += page.rows > 0
+        rows: dict[tuple[str, ...], Record[R]] = {}
         for record in page.records:
-            self.records.setdefault(record.key, record)
+            rows.setdefault(record.key, record)
+        # Of two pages' rows of one object that of the later page counts, which was read later.
+        self.records |= rows
         self.duplicates += len(page.records) - (len(self.records) - before)
         self.unreadable |= Counter(page.nameless)
-        if page.records and self.records.keys() != {record.key for record in page.records}:
+        if rows and self.records.keys() != rows.keys():
             self.moved = self.moved or len(self.records) - before < len(page.records)
         if page.total is not None:
             self.total = max(page.total, self.total or 0)
@@ -126,7 +135,9 @@ async def _settled(
     once: Callable[[], Awaitable[Listing[R]]], known: Callable[[], set[tuple[str, ...]]]
 ) -> Listing[R]:
     first = await once()
-    lost = first.pages > 1 and not known() <= first.records.keys()
+    # What one page holds and claims to be all needs no second look, only because less is there.
+    paged = first.pages > 1 or not first.exact
+    lost = paged and not known() <= first.records.keys()
     if not (first.doubtful or lost) or not first.found:
         return first
     second = await once()
@@ -139,7 +150,7 @@ async def _settled(
 
 def _settles(second: Listing[R], first: Listing[R], known: set[tuple[str, ...]]) -> bool:
     """Return whether a second walk tells what there is, after a first that was in doubt."""
-    if second.total is not None and not second.short:
+    if second.exact:
         return True
     found = second.records.keys()
     lost_nothing = not second.moved and known | first.records.keys() <= found
@@ -153,12 +164,32 @@ async def _walk_once(fetch: Fetch, reader: Reader[R], size: PageSize) -> Listing
     first_rows = page.rows
     for index in range(1, MAX_PAGES):
         new = listing.add(page)
-        # Without a total a short page may be one that was thinned out after it was cut.
-        ended = page.rows < first_rows and listing.total is not None and not listing.short
-        if not new or ended:
+        # Without a true total a short page may be one that was thinned out after it was cut.
+        if not new or (page.rows < first_rows and listing.exact):
             return listing
-        page = await _read(reader, await fetch(index, asked))
+        behind = await _page_behind(fetch, index, asked, listing)
+        if behind is None:
+            return listing
+        page = await _read(reader, behind)
     raise BadResponse(f"a list of more than {MAX_PAGES} pages")
+
+
+async def _page_behind(
+    fetch: Fetch, index: int, asked: int | None, listing: Listing[R]
+) -> bytes | None:
+    """Get a page behind the first; None where there is none because nothing is missing.
+
+    That there is no such page says nothing of the object whose parts are listed: it was there
+    a moment ago.
+    """
+    try:
+        return await fetch(index, asked)
+    except (BadRequest, NotFound, NoSuchPath) as refused:
+        if listing.exact:
+            return None
+        if isinstance(refused, NotFound):
+            raise BadResponse(f"no page {index} of a list that has others: {refused}") from refused
+        raise
 
 
 async def _first_page(fetch: Fetch, size: PageSize) -> tuple[bytes, int | None]:
@@ -179,23 +210,28 @@ async def _first_page(fetch: Fetch, size: PageSize) -> tuple[bytes, int | None]:
 
 
 async def _read(reader: Reader[R], body: bytes) -> Page[R]:
-    """Read an answer, a large one in a thread, so that the event loop stays free."""
+    """Read an answer, a large one in a thread, so that the event loop stays free.
+
+    A poll that is over by then takes its thread along.
+    """
     if len(body) <= _READ_INLINE_BYTES:
-        page = reader.page(body)
-    else:
-        page = await asyncio.to_thread(reader.page, body)
-    return page
+        return reader.page(body)
+    over = threading.Event()
+    try:
+        return await asyncio.to_thread(reader.page, body, over.is_set)
+    finally:
+        over.set()
 
 
 def checked(listing: Listing[R]) -> Listing[R]:
     """Refuse a list that can't be meant: an outage, or an API that changed."""
     if listing.total and not listing.found:
         raise BadResponse(f"no rows where the API claims {listing.total}")
-    _check_fields(listing.records.values(), listing.nameless)
+    check_fields(listing.records.values(), listing.nameless)
     return listing
 
 
-def _check_fields(records: Collection[Record[R]], nameless: int) -> None:
+def check_fields(records: Collection[Record[R]], nameless: int) -> None:
     """Refuse rows none of which has an id, or several none of which has a state."""
     if nameless and not records:
         raise BadResponse(f"{nameless} rows without an id")

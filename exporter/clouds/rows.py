@@ -9,7 +9,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
@@ -25,6 +25,8 @@ _PIECE = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{}]|[^"\[\]{}]+', re.DOTALL
 _MAX_DEPTH = 64
 _MAX_INT_DIGITS = 400
 _EXCERPT = 120
+MAX_ROWS = 200_000
+_ROWS_AT_ONCE = 500
 
 
 class Row(BaseModel):
@@ -103,11 +105,14 @@ class Reader(Generic[R]):
         self._last: _Memory[R] = _Memory()
         self._now: _Memory[R] = _Memory()
 
-    def page(self, body: bytes) -> Page[R]:
-        """Read one answer; raise BadResponse where it is not the documented one."""
+    def page(self, body: bytes, over: Callable[[], bool] = lambda: False) -> Page[R]:
+        """Read one answer; raise BadResponse where it is not the documented one.
+
+        Where it takes long, `over` is asked whether anybody still waits for it.
+        """
         digest = hashlib.blake2b(body, digest_size=16).digest()
         known = self._last.pages.get(digest) or self._now.pages.get(digest)
-        page, rows = known or self._read(body)
+        page, rows = known or self._read(body, over)
         self._now.pages[digest] = (page, rows)
         self._now.rows |= rows
         return page
@@ -122,10 +127,16 @@ class Reader(Generic[R]):
             self._last = self._now
         self._now = _Memory()
 
-    def _read(self, body: bytes) -> tuple[Page[R], Rows[R]]:
+    def _read(self, body: bytes, over: Callable[[], bool]) -> tuple[Page[R], Rows[R]]:
         raws, total = split(body, self._rows_field)
+        if len(raws) > MAX_ROWS:
+            raise BadResponse(f"an answer of more than {MAX_ROWS} rows")
         last, now, model = self._last.rows, self._now.rows, self.model
-        read = [(raw, last.get(raw) or now.get(raw) or read_row(model, raw)) for raw in raws]
+        read: list[tuple[bytes, Record[R] | None]] = []
+        for some in _sliced(raws):
+            if over():
+                raise BadResponse("an answer that takes longer to read than there is time")
+            read += [(raw, last.get(raw) or now.get(raw) or read_row(model, raw)) for raw in some]
         rows = {raw: record for raw, record in read if record is not None}
         named = tuple(record for _, record in read if record is not None)
         nameless = tuple(raw for raw, record in read if record is None)
@@ -142,6 +153,10 @@ class Reader(Generic[R]):
             raise BadResponse(f"{len(nameless)} rows without an id")
         if len(named) > 1 and all(record.lacks_state for record in named):
             raise BadResponse(f"{len(named)} rows without a state")
+
+
+def _sliced(raws: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
+    return (raws[start : start + _ROWS_AT_ONCE] for start in range(0, len(raws), _ROWS_AT_ONCE))
 
 
 def _has(raw: bytes, field: str) -> bool:
@@ -239,7 +254,7 @@ def _remove(row: Any, place: tuple[int | str, ...]) -> None:  # noqa: ANN401
     del row[place[-1]]
 
 
-def split(body: bytes, rows_field: str) -> tuple[Iterable[bytes], int | None]:
+def split(body: bytes, rows_field: str) -> tuple[Sequence[bytes], int | None]:
     """Return the JSON of each row and the total that an answer claims.
 
     Raises BadResponse for what is no JSON object or has no list where the rows should be.
@@ -260,7 +275,7 @@ _ERRORS = ("error", "errors", "errorCode")
 _TELLING = (*_TOTALS, *_ERRORS)
 
 
-def _split_slowly(body: bytes, rows_field: str) -> tuple[Iterable[bytes], int | None]:
+def _split_slowly(body: bytes, rows_field: str) -> tuple[Sequence[bytes], int | None]:
     """Split what a strict reader refuses: lone surrogates, NaN, or truly no answer."""
     document = _document(body)
     if not isinstance(document, dict) or not isinstance(document.get(rows_field), list):

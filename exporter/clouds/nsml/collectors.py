@@ -11,13 +11,14 @@ from exporter.clouds.nsml import api, families
 from exporter.clouds.nsml.models import RunMembers, RunNode
 from exporter.clouds.nsml.runs import RunDirectory, RunEndings, RunKey, RunsSeen
 from exporter.clouds.outcomes import (
+    BadResponse,
     Failure,
     NotFound,
     first_problem,
     longest_wait,
     raise_where_nothing_answered,
 )
-from exporter.clouds.paging import Listing, PageSize
+from exporter.clouds.paging import Listing, PageSize, check_fields
 from exporter.clouds.rows import Record
 from exporter.collectors import Collector, ListCollector, Pace
 from exporter.families import Table
@@ -72,6 +73,7 @@ class RunNodes:
         whole = False
         try:
             listing = await self.listed.all(caller)
+            _refuse_others(listing, run)
             whole = listing.complete
         finally:
             self.listed.reader.end_poll(whole=whole)
@@ -93,6 +95,14 @@ class RunNodes:
             pair = (record, Record(item.key, item, record.invalid))
         self._known[id(record)] = pair
         return pair[1]
+
+
+def _refuse_others(listing: Listing[RunNode], run: RunKey) -> None:
+    """Refuse an answer that says itself that it is about another run."""
+    for record in listing.records.values():
+        told = (record.item.told_project_id or run[0], record.item.told_run_name or run[1])
+        if told != run:
+            raise BadResponse("nodes of another run than was asked for")
 
 
 @dataclass(slots=True)
@@ -141,6 +151,8 @@ class RunNodeCollector:
     size: PageSize
     urgent: bool = True
     _lists: dict[RunKey, RunNodes] = field(default_factory=dict)
+    _asked: dict[RunKey, int] = field(default_factory=dict)
+    _round: int = 0
 
     @property
     def tables(self) -> tuple[Table[Any], ...]:
@@ -159,7 +171,12 @@ class RunNodeCollector:
         caller.announce(2 * len(runs))
         found = _Found(partial=not watched.complete, settled=set(watched.gone))
         gate = asyncio.Semaphore(caller.client.budget.concurrent)
+        self._round += 1
+        # Where not all can be asked, because time is up or one is refused, the others come first
+        # the next time.
+        runs.sort(key=lambda run: self._asked.get(run, 0))
         await asyncio.gather(*(self._nodes_of(run, caller, found, gate) for run in runs))
+        self._asked = {run: self._asked.get(run, 0) for run in runs}
         self._lists = {run: self._lists[run] for run in runs}
         self._believe(len(runs), found)
         return Sighting(
@@ -173,11 +190,15 @@ class RunNodeCollector:
         )
 
     def _believe(self, runs: int, found: _Found) -> None:
-        """Raise where nothing was learnt; a run that is over may well have no nodes any more."""
+        """Raise where nothing was learnt.
+
+        A run that is over may well have no nodes any more, which tells nothing of the others.
+        """
         going = self.directory.endings.seen.going
         missing = [failure for run, failure in found.missing.items() if run in going]
-        answered = runs - len(found.failures) - len(missing)
+        answered = runs - len(found.failures) - len(found.missing)
         raise_where_nothing_answered(answered, found.failures, missing)
+        check_fields(found.nodes.values(), found.nameless)
 
     async def _nodes_of(
         self, run: RunKey, caller: Caller, found: _Found, gate: asyncio.Semaphore
@@ -186,6 +207,7 @@ class RunNodeCollector:
         try:
             async with gate:
                 found.raise_what_is_for_all()
+                self._asked[run] = self._round
                 listing = await nodes.all(caller, run)
         except NotFound as missing:
             found.missing[run] = missing

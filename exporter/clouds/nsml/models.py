@@ -72,7 +72,7 @@ class Run(Row):
 class RunNode(Row):
     """A node that a run has: a row of GET /projects/{project_id}/runs/{run_name}/nodes.
 
-    Which run that is, the path of the call says, and not the row.
+    Which run that is, the path of the call says; what the row says has to be the same.
     """
 
     id_field: ClassVar[str] = "nodeId"
@@ -81,6 +81,8 @@ class RunNode(Row):
     node_id: Id | None = Field(None, alias="nodeId")
     project_id: str = Field("", alias="project_id of the path")
     run_name: str = Field("", alias="run_name of the path")
+    told_project_id: Text = Field("", alias="projectId")
+    told_run_name: Text = Field("", alias="runName")
     project_name: Text = Field("", alias="projectName")
     state: str = ""
     resource_type: Text = Field("", alias="resourceType")

@@ -71,6 +71,7 @@ class NodePoolCollector:
     fabrics: api.PagedList[ClusterFabric]
     pools: api.SingleList[NodePool] = field(default_factory=api.node_pools)
     _per_fabric: bool = False
+    _last: Mapping[tuple[str, ...], Record[NodePool]] = field(default_factory=dict)
 
     @property
     def pace(self) -> Pace:
@@ -133,6 +134,14 @@ class NodePoolCollector:
                     break
         raise_where_nothing_answered(answered, failures, missing)
         merged.complete = merged.complete and not failures
+        if merged.complete:
+            self._last = merged.records
+        else:
+            # What a pool has of a fabric that could not be read is as it was.
+            shared = merged.records.keys() & self._last.keys()
+            before: Listing[NodePool] = Listing({key: self._last[key] for key in shared})
+            _merge(before, merged)
+            merged.records = before.records
         merged.wait = longest_wait(failures)
         merged.problem = first_problem(failures)
         return merged

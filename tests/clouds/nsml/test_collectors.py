@@ -8,7 +8,7 @@ import pytest
 
 from exporter.clouds.nsml.collectors import RunNodeCollector, collectors
 from exporter.clouds.nsml.signing import NsmlDialect
-from exporter.clouds.outcomes import Failure, NotFound, ServerError
+from exporter.clouds.outcomes import BadResponse, Failure, NotFound, ServerError
 from exporter.config import NSML_COLLECTORS
 from exporter.simulator.server import Simulator
 from tests.clouds.api import GONE, PACE, Asking, Cloud, Row, keys
@@ -267,10 +267,10 @@ async def test_what_is_known_of_runs_that_are_no_more_is_forgotten(
 async def test_each_run_has_its_nodes_and_their_counts(
     cloud: tuple[Cloud, Loopback], asking: Asking
 ) -> None:
-    """Nodes of one id in two runs are two, and what the path says is what the run is."""
+    """Nodes of one id in two runs are two; which run it is, the path says."""
     cloud[0].pages |= {
         RUNS: listed(run("1"), run("2")),
-        nodes_path("1"): nodes("a", "b", projectId="other", runName="other"),
+        nodes_path("1"): nodes("a", "b", projectId="p", runName="1"),
         nodes_path("2"): nodes("a"),
     }
     caller = asking.caller()
@@ -297,6 +297,48 @@ async def test_a_run_whose_nodes_are_gone_has_none(
     assert keys(sighting, "run_nodes") == []
     assert sighting.tables["run_members"]["p", "1", ""].item.states == ()
     assert sighting.complete
+
+
+@pytest.mark.parametrize("told", [{"runName": "2"}, {"runName": 2}, {"projectId": "q"}])
+async def test_nodes_of_another_run_are_refused(
+    cloud: tuple[Cloud, Loopback], asking: Asking, told: dict[str, object]
+) -> None:
+    """An answer that says itself that it is about another run tells nothing of this one."""
+    cloud[0].pages |= {
+        RUNS: listed(run("1"), run("2")),
+        nodes_path("1"): nodes("a", "b", **told),
+        nodes_path("2"): nodes("c", runName="2"),
+    }
+    sighting = await asking.poll(made(asking.clock)["run_nodes"])
+    assert keys(sighting, "run_nodes") == [("p", "2", "c")]
+    assert not sighting.complete
+    assert sighting.problem == "bad_response: nodes of another run than was asked for"
+
+
+async def test_runs_whose_only_nodes_have_all_lost_their_state_are_refused(
+    cloud: tuple[Cloud, Loopback], asking: Asking
+) -> None:
+    """A field that was renamed shows over all runs, where each has a single node."""
+    cloud[0].pages |= {RUNS: listed(run("1"), run("2"))}
+    bare = paged("nodes", {"nodeId": "a", "status": "NODE_STATE_RUNNING"})
+    cloud[0].pages |= dict.fromkeys((nodes_path("1"), nodes_path("2")), bare)
+    with pytest.raises(BadResponse):
+        await asking.poll(made(asking.clock)["run_nodes"])
+
+
+async def test_a_round_that_was_cut_short_goes_on_with_the_others_the_next_time(
+    cloud: tuple[Cloud, Loopback], asking: Asking
+) -> None:
+    """One run whose nodes are refused for good does not hide those that come after it."""
+    names = [str(number) for number in range(1, 31)]
+    cloud[0].pages |= {RUNS: listed(*(run(name) for name in names))}
+    cloud[0].pages |= {nodes_path(name): nodes("a") for name in names}
+    cloud[0].pages[nodes_path("3")] = 401
+    collector = made(asking.clock)["run_nodes"]
+    seen: set[tuple[str, ...]] = set()
+    for _ in range(3):
+        seen.update(keys(await asking.poll(collector), "run_nodes"))
+    assert {name for _, name, _ in seen} == set(names) - {"3"}
 
 
 async def test_a_run_that_fails_makes_it_partial_and_the_others_are_settled(
@@ -339,6 +381,17 @@ async def test_runs_of_which_none_has_nodes_any_more_are_not_believed(
     """A server that lists runs that go on and knows none of them has changed: no node is gone."""
     cloud[0].pages |= {RUNS: listed(run("1"), run("2"))}
     cloud[0].pages |= dict.fromkeys((nodes_path("1"), nodes_path("2")), GONE)
+    with pytest.raises(NotFound):
+        await asking.poll(made(asking.clock)["run_nodes"])
+
+
+async def test_runs_that_are_over_do_not_vouch_for_those_that_go_on(
+    cloud: tuple[Cloud, Loopback], asking: Asking
+) -> None:
+    """That an ended run's nodes are gone is no sign that the others' 404s are true."""
+    over = run("3", "COMPLETED", updateTime=AN_HOUR_AGO)
+    cloud[0].pages |= {RUNS: listed(run("1"), run("2"), over)}
+    cloud[0].pages |= {nodes_path(name): GONE for name in ("1", "2", "3")}
     with pytest.raises(NotFound):
         await asking.poll(made(asking.clock)["run_nodes"])
 

@@ -155,6 +155,25 @@ async def test_some_fabrics_that_fail_make_it_partial(
     assert not sighting.complete
 
 
+async def test_a_fabric_that_fails_takes_nothing_from_its_pool(
+    cloud: tuple[Cloud, Loopback], asking: Asking
+) -> None:
+    """The pool keeps what it had of that fabric, beside what the others tell anew."""
+    whole: dict[str, Any] = {each: {"node_pools": [pool("p", each)]} for each in ("f1", "f2")}
+    cloud[0].pages |= {FABRICS: fabrics("f1", "f2"), POOLS: by_fabric(whole)}
+    collector = made()["node_pools"]
+    await asking.poll(collector)
+    renamed = pool("p", "f1")
+    renamed["cluster_fabric_details"][0]["cluster_fabric_name"] = "renamed"
+    cloud[0].pages[POOLS] = by_fabric({"f1": {"node_pools": [renamed]}, "f2": 500})
+    sighting = await asking.poll(collector)
+    [record] = sighting.tables["node_pools"].values()
+    names = {each.cluster_fabric_id: each.cluster_fabric_name for each in record.item.fabrics}
+    assert names.keys() == {"f1", "f2"}
+    assert names["f1"] == "renamed"
+    assert not sighting.complete
+
+
 async def test_all_fabrics_that_fail_are_the_failure(
     cloud: tuple[Cloud, Loopback], asking: Asking
 ) -> None:
