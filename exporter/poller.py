@@ -24,6 +24,8 @@ from exporter.telemetry import TargetTelemetry
 
 _GRACE_SECONDS = 2.0
 _LATE_SECONDS = 30.0
+_CROWDED = 0.8
+"""The share of the time that calls take up where they are too many to be ready in time."""
 
 
 @dataclass(slots=True)
@@ -79,7 +81,7 @@ class Poller:
         failure = await self._outcome(caller, wall)
         self._settle(failure, wall)
         self._plan(failure, began)
-        self._tell_if_crowded(caller)
+        self._tell_if_crowded(caller, failure)
         self.telemetry.ended(self.clock.monotonic() - began, health.consecutive_failures)
         await self._prepare()
         health.attempted = True
@@ -198,15 +200,17 @@ class Poller:
         self.snapshot.stale_after = pace.stale_after
         self.snapshot.health.next_poll = self.clock.wall() + self._next - now
 
-    def _tell_if_crowded(self, caller: Caller) -> None:
+    def _tell_if_crowded(self, caller: Caller, failure: Failure | None) -> None:
+        """Tell once where there is no time for all calls, or there was none for more of them."""
         rate, timeout = self.client.budget.requests_per_second, self.collector.pace.timeout
-        if caller.announced / rate <= timeout or self._crowd_told:
+        spent = isinstance(failure, TimedOut) and caller.made / rate >= _CROWDED * timeout
+        if self._crowd_told or (caller.announced / rate <= timeout and not spent):
             return
         self._crowd_told = True
         self.log.warning(
             "a poll takes more calls than fit its deadline: raise polling.requests_per_second, "
             "or polling.interval and polling.timeout",
-            calls=caller.announced,
+            calls=max(caller.announced, caller.made),
             requests_per_second=rate,
             deadline_seconds=timeout,
         )

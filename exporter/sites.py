@@ -49,10 +49,10 @@ def _tell_unlisted(kind: str, state: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What outlives a reload beside the snapshots, by site and by the URL that it asks."""
+    """What outlives a reload beside the snapshots, by site and source."""
 
-    runs: dict[tuple[str, ...], RunsSeen] = field(default_factory=dict)
-    gpu_models: dict[tuple[str, ...], scp.GpuModels] = field(default_factory=dict)
+    runs: dict[tuple[object, ...], RunsSeen] = field(default_factory=dict)
+    gpu_models: dict[tuple[object, ...], scp.GpuModels] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +84,13 @@ class SiteConfig:
         if isinstance(self.account, ScpAccount):
             return ("scp", self.account.account, self.account.environment, self.region)
         return ("nsml", self.account.account, "", "")
+
+    @property
+    def source(self) -> tuple[object, ...]:
+        """Whose objects these are: what decides which of all customers is answered, and where."""
+        account = self.account
+        tenant = account.account_id if isinstance(account, ScpAccount) else None
+        return (self.base_url, tenant, account.access_key)
 
     @property
     def base_url(self) -> str:
@@ -125,13 +132,13 @@ def site_configs(config: Config) -> Iterator[SiteConfig]:
 
 
 def still_true(sites: Iterable[Site], wanted: Iterable[SiteConfig]) -> dict[TargetId, Poller]:
-    """Return the pollers whose findings still hold: what another URL said does not."""
-    urls = {config.identity: config.base_url for config in wanted}
+    """Return the pollers whose findings still hold: what another source said does not."""
+    sources = {config.identity: config.source for config in wanted}
     return {
         poller.collector.target: poller
         for site in sites
         for poller in site.pollers
-        if urls.get(site.config.identity) == poller.client.base_url
+        if sources.get(site.config.identity) == site.config.source
     }
 
 
@@ -178,7 +185,7 @@ def _dialect(account: ScpAccount | NsmlAccount, credentials: Credentials) -> Dia
 def _collectors(config: SiteConfig, tools: Tools) -> list[Collector]:
     account = config.account
     pace = _pace(account.polling, account.polling.interval)
-    place = (*config.identity, config.base_url)
+    place = (*config.identity, *config.source)
     if isinstance(account, ScpAccount):
         return scp.collectors(
             account.collectors,

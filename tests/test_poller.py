@@ -19,6 +19,7 @@ from exporter.clouds.outcomes import (
     Failure,
     RateLimited,
     ServerError,
+    TimedOut,
 )
 from exporter.clouds.rows import Record
 from exporter.clouds.scp import families
@@ -567,6 +568,22 @@ async def test_a_poll_that_cannot_fit_its_deadline_is_told_once(
     assert "polling.requests_per_second" in event["event"]
     assert "polling.timeout" in event["event"]
     assert (event["calls"], event["requests_per_second"], event["deadline_seconds"]) == (81, 10, 8)
+
+
+@pytest.mark.parametrize(("made", "is_told"), [(70, True), (30, False)])
+async def test_a_poll_that_had_no_time_for_more_calls_is_told(
+    rig: Rig, told: list[EventDict], made: int, *, is_told: bool
+) -> None:
+    """A list of more pages than fit names the keys to change, which one slow answer does not."""
+
+    async def cut_short(caller: Caller) -> Sighting:
+        caller.made = made
+        raise TimedOut("the time of the whole poll was up")
+
+    rig.outcomes(cut_short)
+    await rig.start()
+    crowded = [event for event in told if "polling.requests_per_second" in event["event"]]
+    assert [event["calls"] for event in crowded] == ([made] if is_told else [])
 
 
 async def test_a_poll_that_just_fits_its_deadline_is_not_told(

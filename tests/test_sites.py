@@ -133,6 +133,25 @@ async def test_gpu_models_are_known_when_a_site_is_built_again(tools: Tools) -> 
     assert not model(endpoint="https://other.test")
 
 
+@pytest.mark.parametrize(
+    ("change", "holds"),
+    [
+        ({"polling": SCP.polling.model_copy(update={"interval": 7.0})}, True),
+        ({"secret_key": secret("another-secret-of-scp")}, True),
+        ({"endpoint": "https://{region}.other.test"}, False),
+        ({"account_id": "another"}, False),
+        ({"access_key": secret("another-access-of-scp")}, False),
+    ],
+)
+async def test_what_another_tenant_had_is_not_kept(
+    tools: Tools, change: dict[str, object], *, holds: bool
+) -> None:
+    """An account of one name that is another's at the cloud begins with nothing."""
+    config = CONFIG.model_copy(update={"scp": (SCP.model_copy(update=change),)})
+    kept = sites.still_true([built(tools, 0)], site_configs(config))
+    assert bool(kept) == holds
+
+
 async def test_paces_follow_the_polling_options(tools: Tools) -> None:
     """Catalogs are polled seldom; what must be raised to the interval is."""
     paces = {

@@ -18,8 +18,13 @@ def document(body: bytes) -> Any:  # noqa: ANN401 - JSON can be anything
 
 
 def plain(body: bytes) -> str:
-    """Return an answer that is no known JSON as a short text on one line, without tags."""
+    """Return an answer that is no known JSON as a short text on one line, without tags.
+
+    Of JSON nothing is shown: it may be a part of a good answer, with what belongs into no log.
+    """
     text = body.decode("utf-8-sig", "replace")
+    if text.lstrip().startswith(("{", "[")):
+        return f"({len(body)} bytes of JSON)"
     return "(an HTML page)" if _HTML.search(text) else one_line(_TAG.sub(" ", text))
 
 

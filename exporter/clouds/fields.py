@@ -66,6 +66,10 @@ def _korean_time(value: object) -> float | None:
     return unix_time(value, KOREA)
 
 
+def _whole(value: object) -> object:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 # A text is the common case, tried first, and read without a call of Python.
 _Number = Annotated[int | Annotated[float, Field(allow_inf_nan=False)], AfterValidator(str)]
 
@@ -82,7 +86,10 @@ else:
     Text = Annotated[str | _Number, Field(union_mode="left_to_right")]
     """A text that a service may also give as a number."""
 
-Count = Annotated[int, Field(ge=0, le=MAX_EXACT)]
+Whole = Annotated[int, BeforeValidator(_whole)]
+"""A whole number, which a service may also write as `3.0`."""
+
+Count = Annotated[Whole, Field(ge=0, le=MAX_EXACT)]
 """A number of things, exact as a float."""
 
 UtcTime = Annotated[float | None, BeforeValidator(_utc_time)]

@@ -191,12 +191,17 @@ class Client:
 
 @dataclass(slots=True)
 class Caller:
-    """Send the requests of one poll, with retries up to its deadline."""
+    """Send the requests of one poll, with retries up to its deadline.
+
+    `announced` are the calls that the poll takes at least, as far as it knows, and `made` those
+    that were made.
+    """
 
     client: Client
     deadline: float
     urgent: bool = True
     announced: int = 0
+    made: int = 0
 
     def announce(self, calls: int) -> None:
         """Say how many calls the poll takes at least, to be held against its deadline."""
@@ -222,6 +227,7 @@ class Caller:
 
     async def _attempt(self, what: Request) -> bytes:
         async with self.client.budget.slot(urgent=self.urgent):
+            self.made += 1
             return await self.client.attempt(what)
 
     def _stop(self, state: RetryCallState) -> bool:

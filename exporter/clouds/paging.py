@@ -7,6 +7,7 @@ page with nothing new, or one that is shorter than the first with exactly the cl
 
 import asyncio
 import threading
+import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterator
 from dataclasses import dataclass, field
@@ -17,6 +18,9 @@ from exporter.clouds.outcomes import BadRequest, BadResponse, NoSuchPath, NotFou
 from exporter.clouds.rows import Page, R, Reader, Record
 
 MAX_PAGES = 10_000
+REMEMBERED_SECONDS = 3600.0
+"""How long what a server refused is not asked for again."""
+
 _SMALL_PAGE_SIZE = 100
 _SIZE_REFUSED = (400, 413, 422)
 _READ_INLINE_BYTES = 64 * 1024
@@ -89,20 +93,29 @@ class Listing(Generic[R]):
 
 
 class PageSize:
-    """The page size that a server is asked for, and what it has refused."""
+    """The page size that a server is asked for, and what it has refused.
 
-    def __init__(self, wanted: int) -> None:
+    That is remembered for an hour: it may have been a moment's trouble. `clock` gives seconds.
+    """
+
+    def __init__(self, wanted: int, clock: Callable[[], float] = time.monotonic) -> None:
         smaller = [_SMALL_PAGE_SIZE] if wanted > _SMALL_PAGE_SIZE else []
         self._sizes: tuple[int | None, ...] = (wanted, *smaller, None)
         self._chosen = 0
+        self._since = 0.0
+        self._clock = clock
 
     def candidates(self) -> Iterator[int | None]:
         """Yield the sizes to try, from the one that was last accepted."""
+        if self._chosen and self._clock() - self._since >= REMEMBERED_SECONDS:
+            self._chosen = 0
         yield from self._sizes[self._chosen :]
 
     def accepted(self, size: int | None) -> None:
         """Remember that the server took this size."""
-        self._chosen = self._sizes.index(size)
+        chosen = self._sizes.index(size)
+        if chosen != self._chosen:
+            self._chosen, self._since = chosen, self._clock()
 
 
 async def walk(fetch: Fetch, reader: Reader[R], size: PageSize) -> Listing[R]:

@@ -9,7 +9,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
@@ -25,6 +25,7 @@ _PIECE = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{}]|[^"\[\]{}]+', re.DOTALL
 _MAX_DEPTH = 64
 _MAX_INT_DIGITS = 400
 _EXCERPT = 120
+_BEGINNING = 32
 MAX_ROWS = 200_000
 _ROWS_AT_ONCE = 500
 
@@ -265,14 +266,15 @@ def split(body: bytes, rows_field: str) -> tuple[Sequence[bytes], int | None]:
         others = {key: _loads(bytes(fields[key])) for key in _TELLING if key in fields}
     except (msgspec.MsgspecError, RecursionError, KeyError, ValueError):
         return _split_slowly(body, rows_field)
-    _refuse_error(others)
+    _refuse_error(others, rows)
     return rows, _total(others)
 
 
 _RAW_ROWS = list[msgspec.Raw]
 _TOTALS = ("count", "totalCount")
-_ERRORS = ("error", "errors", "errorCode")
-_TELLING = (*_TOTALS, *_ERRORS)
+_ERRORS = ("error", "errors", "errorCode", "Error", "fault", "exception")
+_ODD_WITHOUT_ROWS = ("code", "message", "name", "status", "success")
+_TELLING = (*_TOTALS, *_ERRORS, *_ODD_WITHOUT_ROWS)
 
 
 def _split_slowly(body: bytes, rows_field: str) -> tuple[Sequence[bytes], int | None]:
@@ -280,16 +282,22 @@ def _split_slowly(body: bytes, rows_field: str) -> tuple[Sequence[bytes], int | 
     document = _document(body)
     if not isinstance(document, dict) or not isinstance(document.get(rows_field), list):
         raise BadResponse(f"no list `{rows_field}` in the answer: {_shape(document)}")
-    _refuse_error(document)
+    _refuse_error(document, document[rows_field])
     rows = [json.dumps(row).encode() for row in document[rows_field]]
     return rows, _total(document)
 
 
-def _refuse_error(document: Mapping[str, Any]) -> None:
-    """Refuse an answer that says that it is an error, whatever list stands beside that."""
+def _refuse_error(document: Mapping[str, Any], rows: Collection[Any] = ("an object",)) -> None:
+    """Refuse an answer that says that it is an error, whatever list stands beside that.
+
+    An empty list is not believed where what a gateway says of an error stands beside it.
+    """
     told = [key for key in _ERRORS if document.get(key)]
     if told:
         raise BadResponse(f"an answer that has `{told[0]}` is no list")
+    odd = [key for key in _ODD_WITHOUT_ROWS if document.get(key)]
+    if not rows and (document.get("success") is False or ("message" in odd and len(odd) > 1)):
+        raise BadResponse("an empty list beside a message is no list")
 
 
 def _total(document: Mapping[str, Any]) -> int | None:
@@ -361,7 +369,10 @@ def _shape(document: object) -> str:
 
 
 def _excerpt(body: bytes) -> str:
-    """Return the start of what is no JSON, on one line; of broken JSON only its size."""
+    """Return how what is no JSON begins, on one line; of what may be a list only its size.
+
+    What stands further behind may be a secret, in whatever format.
+    """
     text = one_line(body[: 4 * _EXCERPT].decode("utf-8-sig", "replace"))
     broken = text.startswith(("{", "[", '"'))
-    return f"{len(body)} bytes that begin like it" if broken else repr(text[:_EXCERPT])
+    return f"{len(body)} bytes that begin like it" if broken else repr(text[:_BEGINNING])

@@ -220,6 +220,14 @@ def secret(text: str) -> str:
     return text
 
 
+def key(text: str) -> str:
+    """Return a secret as the clouds give them out, which is in ASCII; ValueError for any other."""
+    text = secret(text)
+    if not text.isascii():
+        raise ValueError("has a character that is not ASCII, which no key has; was it cut short?")
+    return text
+
+
 def secret_file(path: Path) -> str:
     """Return the text of a secret's file; ValueError, which does not name it, where it has none."""
     try:

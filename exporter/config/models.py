@@ -112,12 +112,12 @@ class SecretSource(Section):
         a secret put under the wrong key stands in their place.
         """
         if self.value is not None:
-            return fields.secret(self.value.get_secret_value())
+            return fields.key(self.value.get_secret_value())
         if self.file is not None:
-            return fields.secret(fields.secret_file(self.file))
+            return fields.key(fields.secret_file(self.file))
         if (text := environ.get(self.env or "")) is None:
             raise ValueError("the environment has no variable of this name")
-        return fields.secret(text)
+        return fields.key(text)
 
 
 def _environment(name: str) -> str:
@@ -137,8 +137,11 @@ def _region(name: str, info: ValidationInfo) -> str:
     return name
 
 
-def _scp_endpoint(url: str) -> str:
-    return fields.endpoint(url, ("region", "environment"))
+def _scp_endpoint(url: str, info: ValidationInfo) -> str:
+    checked = fields.endpoint(url, ("region", "environment"))
+    if len(info.data.get("regions", ())) > 1 and "{region}" not in url:
+        raise ValueError("needs {region} in it: one address can't be that of several regions")
+    return checked
 
 
 def _nsml_endpoint(url: str) -> str:

@@ -45,6 +45,9 @@ def load(path: Path, environ: Mapping[str, str]) -> Config:
     Raises ConfigError with all faults found, in the order of the file, and no secret in any.
     """
     try:
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            # A pipe would block until somebody writes, and some devices never end.
+            raise ConfigError([f"{path}: is not a regular file"])
         document = strict_yaml.parse(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError([f"{path}: cannot be read: {error.strerror}"]) from None
@@ -150,6 +153,10 @@ class _Reading:
         prepared["polling"] = self._polling(model, raw, path, polling)
         if model is NsmlAccount and "runs" in raw:
             prepared["runs"] = self._runs(raw["runs"], (*path, "runs"))
+        if model is NsmlAccount and raw.get("discover") is False and not raw.get("runs"):
+            self._note(
+                (*path, "discover"), "false without `runs` polls none; name runs, or leave it out"
+            )
         return self._section(model, prepared, path)
 
     def _runs(self, raw: object, path: KeyPath) -> list[RunRef]:

@@ -1,8 +1,11 @@
 """Walks over pages: every object found where it can be, bounded, partial exactly when it is."""
 
+import asyncio
 import json
 import random
+import threading
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -10,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from exporter.clouds import paging
 from exporter.clouds.nsml.models import RunNode
 from exporter.clouds.outcomes import (
     BadRequest,
@@ -19,7 +23,14 @@ from exporter.clouds.outcomes import (
     NotFound,
     ServerError,
 )
-from exporter.clouds.paging import MAX_PAGES, Listing, PageSize, single, walk
+from exporter.clouds.paging import (
+    MAX_PAGES,
+    REMEMBERED_SECONDS,
+    Listing,
+    PageSize,
+    single,
+    walk,
+)
 from exporter.clouds.rows import Reader
 from exporter.clouds.scp.models import GpuNode, Image
 
@@ -600,3 +611,44 @@ async def test_two_bad_rows_at_the_end_blind_nobody() -> None:
     bad = [{"id": f"x{i}", "state": None} for i in range(2)]
     listing = await found_by(Server([*nodes(20), *bad]), 20)
     assert len(listing.records) == 22
+
+
+async def test_a_size_that_was_refused_is_asked_for_again_after_an_hour() -> None:
+    """A moment's refusal does not cost small pages for good."""
+    now = 0.0
+    size = PageSize(1000, lambda: now)
+    server = Server(nodes(30), refuses_over=0)
+    await walk(server.fetch, reader(), size)
+    server.refuses_over = None
+    server.asked.clear()
+    now = REMEMBERED_SECONDS - 1
+    await walk(server.fetch, reader(), size)
+    assert {asked for _, asked in server.asked} == {None}
+    now = REMEMBERED_SECONDS
+    server.asked.clear()
+    await walk(server.fetch, reader(), size)
+    assert {asked for _, asked in server.asked} == {1000}
+
+
+async def test_reading_ends_with_its_poll(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread that reads a long answer stops when nobody waits for it any more."""
+    monkeypatch.setattr(paging, "_READ_INLINE_BYTES", 0)
+    begun, ended = asyncio.Event(), threading.Event()
+    loop = asyncio.get_running_loop()
+
+    class Endless(Reader[GpuNode]):
+        def page(self, body: bytes, over: Callable[[], bool] = lambda: False) -> Any:  # noqa: ANN401, ARG002
+            loop.call_soon_threadsafe(begun.set)
+            while not over():
+                pass
+            ended.set()
+
+    async def fetch(_index: int, _size: int | None) -> bytes:
+        return b"{}"
+
+    walking = asyncio.create_task(walk(fetch, Endless(GpuNode, "gpu_nodes"), PageSize(20)))
+    await begun.wait()
+    walking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await walking
+    assert await asyncio.to_thread(ended.wait, 20.0)

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exporter.clouds.nsml.models import Run
+from exporter.clouds import rows
+from exporter.clouds.nsml.models import Run, RunNode
 from exporter.clouds.outcomes import BadResponse
 from exporter.clouds.rows import Reader, Record, Row, read_object, read_row
 from exporter.clouds.scp.models import ClusterFabric, GpuNode
@@ -468,3 +469,49 @@ def test_the_detail_of_another_run_is_refused(wrapped: bool) -> None:  # noqa: F
     body = b'{"run": ' + body + b"}" if wrapped else body
     with pytest.raises(BadResponse):
         read_object(Run, body, {"projectId": "p", "runName": "2"}, "run")
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        {"status": "UNAUTHORIZED", "name": "Request was rejected", "message": "no"},
+        {"code": "E1", "message": "no"},
+        {"success": False},
+        {"Error": "no"},
+        {"fault": {"faultstring": "no"}},
+    ],
+)
+def test_an_empty_list_beside_an_error_is_no_empty_list(beside: dict[str, object]) -> None:
+    """Zero nodes is a thing to be sure of: what a gateway says of an error makes it none."""
+    body = json.dumps({"gpu_nodes": [], **beside}).encode()
+    with pytest.raises(BadResponse):
+        Reader(GpuNode, "gpu_nodes").page(body)
+
+
+@pytest.mark.parametrize("beside", [{"message": "OK"}, {"code": 0, "message": ""}, {"status": "x"}])
+def test_an_empty_list_beside_a_lone_word_is_an_empty_list(beside: dict[str, object]) -> None:
+    """One word alone is no error; neither is anything beside a list that has rows."""
+    assert (
+        Reader(GpuNode, "gpu_nodes").page(json.dumps({"gpu_nodes": [], **beside}).encode()).rows
+        == 0
+    )
+
+
+def test_an_answer_of_endless_rows_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before any of them is read."""
+    monkeypatch.setattr(rows, "MAX_ROWS", 3)
+    with pytest.raises(BadResponse, match="more than 3 rows"):
+        Reader(GpuNode, "gpu_nodes").page(b'{"gpu_nodes": [{},{},{},{}]}')
+
+
+def test_an_answer_that_nobody_waits_for_is_not_read() -> None:
+    """The reading ends where the poll has."""
+    with pytest.raises(BadResponse, match="longer to read"):
+        Reader(GpuNode, "gpu_nodes").page(b'{"gpu_nodes": [{"id": "a"}]}', lambda: True)
+
+
+def test_a_whole_number_may_be_written_with_a_point() -> None:
+    """An exit code of 137.0 is one of 137; a part of a number is none."""
+    record = read(RunNode, b'{"nodeId": "a", "exitCode": 137.0, "rank": 2.0}')
+    assert (record.item.exit_code, record.item.rank) == (137, "2")
+    assert read(RunNode, b'{"nodeId": "a", "exitCode": 1.5}').item.exit_code is None

@@ -13,6 +13,7 @@ from exporter.clouds.fields import (
     KoreanTime,
     Text,
     UtcTime,
+    Whole,
     normal_state,
     stripped_state,
 )
@@ -88,7 +89,7 @@ class RunNode(Row):
     resource_type: Text = Field("", alias="resourceType")
     container_image: Text = Field("", alias="containerImage")
     rank_number: Count | None = Field(None, alias="rank")
-    exit_code_number: int | None = Field(None, alias="exitCode", ge=-(2**31), lt=2**32)
+    exit_code_number: Whole | None = Field(None, alias="exitCode", ge=-(2**31), lt=2**32)
     host: Text = ""
     tcp_ports: list[int] | None = Field(None, alias="tcpPorts")
     # The API page's table spells it so.

@@ -13,7 +13,7 @@ from exporter.clouds.outcomes import (
     longest_wait,
     raise_where_nothing_answered,
 )
-from exporter.clouds.paging import Listing
+from exporter.clouds.paging import REMEMBERED_SECONDS, Listing
 from exporter.clouds.rows import Record
 from exporter.clouds.scp import api, families
 from exporter.clouds.scp.models import (
@@ -62,7 +62,7 @@ class Paces:
 class NodePoolCollector:
     """Node pools: asked for at once, or, from a server that refuses this, fabric by fabric.
 
-    The first 400 is remembered. From then on the target has the catalog's pace, and its
+    A 400 is remembered for an hour. So long the target has the catalog's pace, and its
     requests give way to those for nodes and fabrics.
     """
 
@@ -71,6 +71,7 @@ class NodePoolCollector:
     fabrics: api.PagedList[ClusterFabric]
     pools: api.SingleList[NodePool] = field(default_factory=api.node_pools)
     _per_fabric: bool = False
+    _refused_at: float = 0.0
     _last: Mapping[tuple[str, ...], Record[NodePool]] = field(default_factory=dict)
 
     @property
@@ -97,7 +98,11 @@ class NodePoolCollector:
         """Ask for the pools, in the way that the server answers."""
         listing: Listing[NodePool] | None = None
         try:
-            listing = await (self._by_fabric(caller) if self._per_fabric else self._at_once(caller))
+            now = caller.client.clock.monotonic()
+            if self._per_fabric and now - self._refused_at < REMEMBERED_SECONDS:
+                listing = await self._by_fabric(caller)
+            else:
+                listing = await self._at_once(caller)
         finally:
             whole = listing is not None and listing.complete
             self.pools.reader.end_poll(whole=whole)
@@ -106,12 +111,15 @@ class NodePoolCollector:
 
     async def _at_once(self, caller: Caller) -> Listing[NodePool]:
         try:
-            return await self.pools.all(caller)
+            listing = await self.pools.all(caller)
         except BadRequest as refused:
             if refused.status != 400:  # noqa: PLR2004
                 raise
+        else:
+            self._per_fabric = False
+            return listing
         listing = await self._by_fabric(caller)
-        self._per_fabric = True
+        self._per_fabric, self._refused_at = True, caller.client.clock.monotonic()
         return listing
 
     async def _by_fabric(self, caller: Caller) -> Listing[NodePool]:

@@ -36,7 +36,8 @@ CASES: list[tuple[int, bytes, type[Failure], str]] = [
     (500, b"Internal\nError", ServerError, "Internal Error"),
     (503, b'{"errorCode": null, "message": "Down"}', ServerError, "Down"),
     (504, b'{"timestamp": 1, "status": 504, "error": "Late"}', ServerError, "Late"),
-    (500, b'["odd"]', ServerError, '["odd"]'),
+    (500, b'["odd"]', ServerError, "(7 bytes of JSON)"),
+    (502, b'{"nodes": [{"command": "secret', ServerError, "(30 bytes of JSON)"),
 ]
 
 

@@ -7,6 +7,7 @@ import aiohttp
 import pytest
 
 from exporter.clouds.outcomes import AuthFailed, BadRequest, Failure, NotFound, ServerError
+from exporter.clouds.paging import REMEMBERED_SECONDS
 from exporter.clouds.scp.collectors import Paces, collectors
 from exporter.clouds.scp.signing import ScpDialect
 from exporter.collectors import Collector, ListCollector
@@ -106,6 +107,25 @@ async def test_a_400_is_answered_by_asking_for_each_fabric_and_remembered(
     assert POOLS not in cloud[1].targets
     assert cloud[1].targets[-3:] == [f"{POOLS}?cluster_fabric_id=f{i}" for i in (1, 2, 3)]
     assert caller.announced == 3
+
+
+async def test_pools_are_asked_for_at_once_again_after_an_hour(
+    cloud: tuple[Cloud, Loopback], asking: Asking
+) -> None:
+    """A moment's 400 does not cost the slow way for good."""
+    cloud[0].pages |= {
+        FABRICS: fabrics("f1"),
+        POOLS: by_fabric({"f1": {"node_pools": [pool("p1")]}}),
+    }
+    collector = made()["node_pools"]
+    await asking.poll(collector)
+    assert not collector.urgent
+    cloud[0].pages[POOLS] = lambda _: {"node_pools": [pool("p1")]}
+    await asking.clock.sleep(REMEMBERED_SECONDS)
+    cloud[1].heads.clear()
+    await asking.poll(collector)
+    assert set(cloud[1].targets) == {POOLS}
+    assert collector.urgent
 
 
 @pytest.mark.parametrize("status", [404, 403, 405, 422, 429, 500])
