@@ -70,12 +70,17 @@ class Sighting:
 
 @dataclass(frozen=True, slots=True)
 class LastSeen:
-    """The objects of one table as they were last seen, and when, in monotonic seconds."""
+    """The objects of one table as they were last seen, and when, in monotonic seconds.
+
+    `listed` is the last whole list, None before the first; of it, what a partial poll knows
+    to be gone goes, and nothing that it did not see.
+    """
 
     table: Table[Any]
     binding: Binding
     records: Mapping[Key, Record[Any]] = field(default_factory=dict)
     times: Mapping[Key, float] = field(default_factory=dict)
+    listed: Mapping[Key, Record[Any]] | None = None
 
 
 @dataclass(slots=True)
@@ -85,6 +90,7 @@ class Seen:
     sheet: Sheet[Any]
     records: Mapping[Key, Record[Any]] = field(default_factory=dict)
     times: Mapping[Key, float] = field(default_factory=dict)
+    listed: Mapping[Key, Record[Any]] | None = None
     generation: int = 0
 
     def update(self, sighting: Sighting, now: float, oldest: float) -> None:
@@ -93,7 +99,7 @@ class Seen:
         times = dict.fromkeys(records, now)
         self.generation = sighting.generation
         if sighting.complete:
-            self.records, self.times = records, times
+            self.records, self.times, self.listed = records, times, records
             return
         kept = {
             key: record
@@ -102,6 +108,8 @@ class Seen:
         }
         times = {key: self.times[key] for key in kept} | times
         self.records, self.times = {**kept, **records}, times
+        if self.listed is not None and sighting.settled:
+            self.listed = _renewed(self.listed, records, sighting)
 
     def show(self, oldest: float) -> float | None:
         """Write the lines of what was seen since then; return the first time among them."""
@@ -116,11 +124,30 @@ class Seen:
     @property
     def last(self) -> LastSeen:
         """What was last seen, which no later poll changes."""
-        return LastSeen(self.sheet.table, self.sheet.binding, self.records, self.times)
+        sheet = self.sheet
+        return LastSeen(sheet.table, sheet.binding, self.records, self.times, self.listed)
 
 
 def _settled(key: Key, sighting: Sighting) -> bool:
-    return any(key[:length] in sighting.settled for length in range(1, len(key) + 1))
+    return not sighting.settled.isdisjoint(_wholes(key))
+
+
+def _wholes(key: Key) -> Iterator[Key]:
+    """Yield the keys of all that an object is a part of, and its own."""
+    return (key[:length] for length in range(1, len(key) + 1))
+
+
+def _renewed(
+    listed: Mapping[Key, Record[Any]], records: Mapping[Key, Record[Any]], sighting: Sighting
+) -> Mapping[Key, Record[Any]]:
+    """Return a whole list with the parts of what a partial poll settled as they are now.
+
+    What was not on the list is not added: it could not be told when that goes.
+    """
+    known = sighting.settled & {whole for key in listed for whole in _wholes(key)}
+    stay = {key: record for key, record in listed.items() if not _settled(key, sighting)}
+    now = {key: rec for key, rec in records.items() if not known.isdisjoint(_wholes(key))}
+    return stay | now
 
 
 @dataclass(slots=True)
@@ -211,6 +238,7 @@ class Snapshot:
         with other._writing:  # noqa: SLF001 - its own kind
             for mine, theirs in zip(self.seen, other.seen, strict=True):
                 mine.records, mine.times = theirs.records, theirs.times
+                mine.listed = theirs.listed
         self.health, self.updated = other.health, other.updated
         if self.updated is not None:
             self._shown = self._written(now)
