@@ -8,7 +8,7 @@ SEED ?= 0
 SECONDS ?= 180
 BIN := $(VENV)/bin
 
-.PHONY: run test scale bench drill format docs tools clean help
+.PHONY: run test scale audit bench drill format docs tools clean help
 
 help:
 	@echo "make run                        run the demo: simulated clouds and the exporter"
@@ -17,6 +17,7 @@ help:
 	@echo "make test                       run every check and test but those of make scale"
 	@echo "make scale                      run the tests that take minutes"
 	@echo "make drill                      let simulated clouds fail in every way, for a few minutes"
+	@echo "make audit                      ask for known vulnerabilities of what is installed"
 	@echo "make bench                      measure; BENCH=--quick for a minute of it"
 	@echo "make format                     format the code"
 	@echo "make docs                       write the generated parts of docs/ anew"
@@ -31,6 +32,7 @@ test: $(VENV)/.installed-dev tools
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m pip check --disable-pip-version-check
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not scale" --cov --cov-report=term --cov-fail-under=95
 
 # What takes minutes: fleets of thousands, real scrapers. Not part of `make test`, but of .ci/run.
@@ -40,6 +42,11 @@ scale: $(VENV)/.installed-dev tools
 # Ratios on this machine, about 20 minutes; BENCH=--quick takes a minute. See docs/performance.md.
 bench: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks $(BENCH)
+
+# Asks for known vulnerabilities; fails where nobody can be asked.
+audit: $(VENV)/.installed-dev
+	$(BIN)/python -m pip freeze --exclude-editable > .audit.txt
+	$(BIN)/pip-audit --strict --no-deps --disable-pip -r .audit.txt
 
 # The real exporter against clouds that fail in every way; SEED and SECONDS may be given.
 drill: $(VENV)/.installed-dev

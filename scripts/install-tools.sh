@@ -4,8 +4,9 @@
 set -eu
 
 missing=
-for pair in promtool:prometheus prometheus:prometheus victoria-metrics:victoria-metrics \
-    openssl:openssl curl:curl; do
+for pair in promtool:prometheus prometheus:prometheus amtool:prometheus-alertmanager \
+    prometheus-alertmanager:prometheus-alertmanager victoria-metrics:victoria-metrics \
+    chromium:chromium openssl:openssl curl:curl; do
     command -v "${pair%%:*}" >/dev/null 2>&1 || missing="$missing ${pair##*:}"
 done
 [ -n "$missing" ] || exit 0

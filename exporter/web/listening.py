@@ -1,37 +1,78 @@
 """Listening on the addresses of the flags."""
 
+import asyncio
 import errno
 import os
 import socket
+import ssl
 from collections.abc import Sequence
+from typing import Final
 
 from aiohttp import web
+
+from exporter.web.connections import Connections
+
+HANDSHAKE_SECONDS: Final = 10.0
 
 
 class ListenError(Exception):
     """An address that can't be listened on."""
 
 
-async def listen(application: web.Application, addresses: Sequence[str]) -> web.AppRunner:
+class Site(web.TCPSite):
+    """An address that is listened on, with connections that are bounded."""
+
+    def __init__(
+        self,
+        runner: web.AppRunner,
+        address: tuple[str | None, int],
+        connections: Connections,
+        tls: ssl.SSLContext | None,
+    ) -> None:
+        super().__init__(runner, *address, ssl_context=tls)
+        self._connections = connections
+
+    async def start(self) -> None:
+        """Listen."""
+        await web.BaseSite.start(self)
+        self._server = await asyncio.get_running_loop().create_server(
+            self._connections,
+            self._host,
+            self._port,
+            ssl=self._ssl_context,
+            ssl_handshake_timeout=HANDSHAKE_SECONDS if self._ssl_context else None,
+            backlog=self._backlog,
+        )
+
+
+async def listen(
+    application: web.Application,
+    addresses: Sequence[str],
+    tls: ssl.SSLContext | None = None,
+) -> web.AppRunner:
     """Serve on all addresses, each `host:port`; an empty host means every interface.
 
     Raises ListenError with the address and the reason.
     """
     runner = web.AppRunner(application, access_log=None, shutdown_timeout=1.0)
     await runner.setup()
+    assert runner.server is not None  # noqa: S101 - after its set-up
+    connections = Connections(runner.server)
     try:
         for address in addresses:
-            await _listen_on(runner, address)
+            await _listen_on(runner, address, connections, tls)
     except BaseException:
         await runner.cleanup()
         raise
     return runner
 
 
-async def _listen_on(runner: web.AppRunner, address: str) -> None:
+async def _listen_on(
+    runner: web.AppRunner, address: str, connections: Connections, tls: ssl.SSLContext | None
+) -> None:
     host, port = split_address(address)
     try:
-        await web.TCPSite(runner, host or None, port).start()
+        await Site(runner, (host or None, port), connections, tls).start()
     except OSError as error:
         raise listen_error(address, error, "--web.listen-address") from error
 

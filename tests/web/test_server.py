@@ -14,7 +14,7 @@ import pytest
 import structlog
 from aiohttp import web
 
-from exporter import logs
+from exporter import flags, logs
 from exporter.app import Application
 from exporter.negotiation import OPENMETRICS, TEXT
 from exporter.simulator.faults import Hang, Status
@@ -396,7 +396,7 @@ async def test_the_index_links_what_there_is(serve: Serve) -> None:
     status, text = await daemon.text("/")
     assert status == 200
     for path in ("/gpu/metrics", "/-/healthy", "/-/ready"):
-        assert f'href="{path}"' in text
+        assert f'href=".{path}"' in text
         assert (await daemon.text(path))[0] in {200, 503}
 
 
@@ -480,3 +480,10 @@ def test_what_is_no_address_is_told(address: str) -> None:
     with pytest.raises(ListenError, match="address") as raised:
         split_address(address)
     assert repr(address) in str(raised.value)
+
+
+async def test_no_page_stands_where_the_exposition_may(app: Application) -> None:
+    """A path that is allowed for the exposition hides no other page."""
+    made = Server(app, Options([LOCAL])).web_application()
+    paths = {resource.canonical for resource in made.router.resources()} - {"/", "/metrics"}
+    assert {path.split("/")[1] for path in paths} == set(flags._OWN_PATHS)
