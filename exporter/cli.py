@@ -2,25 +2,37 @@
 
 import argparse
 import asyncio
+import contextlib
 import gc
+import io
 import os
-import signal
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final, TypeAlias
 
-from exporter import __version__, flags, logs
+from exporter import __version__, bundle, flags, logs
 from exporter.app import Application
 from exporter.config import Config, ConfigError, load
+from exporter.console import NAME, Console, OutputError
 from exporter.demo import demo_config
 from exporter.healthcheck import Question, ask
 from exporter.negotiation import TEXT
+from exporter.probe import explanation, explanations, probe, table
 from exporter.reload import Reloader
+from exporter.signals import heeded
 from exporter.simulator.server import Simulator
+from exporter.threads import Threads
+from exporter.web import access
 from exporter.web.listening import ListenError, listen, listen_error, split_address
 from exporter.web.server import Options, Server
 
 GOOD, BAD_CONFIG, FAILED, INTERRUPTED = 0, 1, 2, 130
+
+Command: TypeAlias = Callable[[argparse.Namespace, Console], Awaitable[int]]
+
+_log = logs.get("cli")
 
 
 class CommandError(Exception):
@@ -29,28 +41,37 @@ class CommandError(Exception):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
-    arguments = flags.parse(sys.argv[1:] if argv is None else argv)
-    redactor = logs.Redactor()
-    logs.configure(arguments.log_level, arguments.log_format, redactor)
-    commands: dict[str, Callable[[argparse.Namespace, logs.Redactor], Awaitable[int]]] = {
-        "serve": _serve,
-        "demo": _demo,
-        "simulate": _simulate,
-        "check": _check,
-        "once": _once,
-        "healthcheck": _healthcheck,
-    }
+    console = Console(logs.Redactor())
     try:
-        return asyncio.run(_to_int(commands[arguments.command](arguments, redactor)))
-    except (CommandError, ListenError) as error:
-        print(f"gpu-cluster-exporter: {error}", file=sys.stderr)
+        arguments = _parse(sys.argv[1:] if argv is None else argv, console)
+        logs.configure(arguments.log_level, arguments.log_format, console.redactor)
+        return asyncio.run(run(arguments, console))
+    except (CommandError, ListenError, OutputError) as error:
+        if not isinstance(error, OutputError) or error.told:
+            console.complain(f"{NAME}: {error}")
         return BAD_CONFIG
     except KeyboardInterrupt:
         return INTERRUPTED
+    except Exception:  # noqa: BLE001 - what Python itself would print of it may hold a secret
+        _log.exception("ended by a defect; please report it")
+        return BAD_CONFIG
 
 
-async def _to_int(command: Awaitable[int]) -> int:
-    return await command
+async def run(arguments: argparse.Namespace, console: Console) -> int:
+    """Run one command and return its exit code; raises what `main` tells people of."""
+    asyncio.get_running_loop().set_default_executor(Threads())
+    return await COMMANDS[arguments.command](arguments, console)
+
+
+def _parse(argv: Sequence[str], console: Console) -> argparse.Namespace:
+    """Read the flags; help and version go out like any other output."""
+    try:
+        with contextlib.redirect_stdout(io.StringIO()) as shown:
+            return flags.parse(argv)
+    except SystemExit:
+        if text := shown.getvalue():
+            console.write(text.encode())
+        raise
 
 
 def settle_interpreter() -> None:
@@ -64,63 +85,108 @@ def settle_interpreter() -> None:
     sys.setswitchinterval(0.001)
 
 
-async def _serve(arguments: argparse.Namespace, redactor: logs.Redactor) -> int:
+async def _serve(arguments: argparse.Namespace, console: Console) -> int:
     config = _load(arguments)
-    async with Application(redactor=redactor) as application:
+    async with heeded() as signals, Application(redactor=console.redactor) as application:
         reloader = Reloader(application, lambda: load(arguments.config_file, os.environ))
-        async with _signals(reloader) as stop, _serving(application, arguments, reloader):
+        signals.on_hangup = reloader.request
+        async with _serving(application, arguments, reloader):
             settle_interpreter()
             await application.apply(config)
-            await stop.wait()
+            await signals.stop.wait()
     return GOOD
 
 
-async def _demo(arguments: argparse.Namespace, redactor: logs.Redactor) -> int:
-    async with _simulating(arguments) as simulator, Application(redactor=redactor) as application:
+async def _demo(arguments: argparse.Namespace, console: Console) -> int:
+    async with (
+        heeded() as signals,
+        _simulating(arguments) as simulator,
+        Application(redactor=console.redactor) as application,
+    ):
         config = demo_config(simulator.url, simulator.credentials)
         reloader = Reloader(application, lambda: config)
-        async with _signals(reloader) as stop, _serving(application, arguments, reloader) as urls:
+        signals.on_hangup = reloader.request
+        async with _serving(application, arguments, reloader) as urls:
             await application.apply(config)
             for url in urls:
-                _print(f"index        {url}/")
-                _print(f"metrics      {url}{arguments.telemetry_path}")
-            _print(f"simulator    {simulator.url}/ (faults at /_faults, drills at /_drills)")
-            _print("Stop with Ctrl-C.")
-            await stop.wait()
+                console.say(f"status page  {url}/")
+                console.say(f"metrics      {url}{arguments.telemetry_path}")
+            console.say(f"simulator    {simulator.url}/ (faults at /_faults, drills at /_drills)")
+            console.say("Stop with Ctrl-C.")
+            await signals.stop.wait()
     return GOOD
 
 
-async def _simulate(arguments: argparse.Namespace, _: logs.Redactor) -> int:
-    async with _signals(None) as stop, _simulating(arguments) as simulator:
+async def _simulate(arguments: argparse.Namespace, console: Console) -> int:
+    async with heeded() as signals, _simulating(arguments) as simulator:
         for line in simulator.addresses():
-            _print(line)
+            console.say(line)
         for name, value in simulator.credentials.items():
-            _print(f"{name}={value}")
-        await stop.wait()
+            console.say(f"{name}={value}")
+        await signals.stop.wait()
     return GOOD
 
 
-async def _check(arguments: argparse.Namespace, _: logs.Redactor) -> int:
+async def _check(arguments: argparse.Namespace, console: Console) -> int:
+    problems: list[str] = []
+    config: Config | None = None
     try:
-        load(arguments.config_file, os.environ)
+        config = load(arguments.config_file, os.environ)
     except ConfigError as error:
-        for problem in error.problems:
-            print(problem, file=sys.stderr)
+        problems += [_placed(arguments.config_file, problem) for problem in error.problems]
+    problems += _web_problems(arguments.web_config_file)
+    if config is None or problems:
+        for problem in problems:
+            console.complain(problem)
         return BAD_CONFIG
-    _print(f"{arguments.config_file}: good")
-    return GOOD
+    for file in filter(None, (arguments.config_file, arguments.web_config_file)):
+        console.say(f"{file}: good")
+    return await _probe(config, console) if arguments.probe else GOOD
 
 
-async def _once(arguments: argparse.Namespace, redactor: logs.Redactor) -> int:
+def _web_problems(file: Path | None) -> list[str]:
+    if file is not None:
+        try:
+            access.load(file)
+        except access.WebConfigError as error:
+            return error.problems
+    return []
+
+
+async def _probe(config: Config, console: Console) -> int:
+    async with Application(redactor=console.redactor) as application:
+        await application.apply(config, loops=False)
+        probes = await probe(application.pollers)
+        for line in (*table(probes), *explanations(probes, config)):
+            console.say(line)
+    return FAILED if any(each.failure for each in probes) else GOOD
+
+
+async def _once(arguments: argparse.Namespace, console: Console) -> int:
     config = _load(arguments)
-    async with Application(redactor=redactor) as application:
+    async with Application(redactor=console.redactor) as application:
         await application.apply(config, loops=False)
         whole = await application.poll_once()
-        sys.stdout.buffer.write(application.page(TEXT, process=False).body)
+        for poller in application.pollers:
+            health = poller.snapshot.health
+            if not health.up:
+                reason, message = health.error_reason, health.error_message
+                console.complain(explanation(poller, reason, message, config))
+        console.write(application.page(TEXT, process=False).body)
     return GOOD if whole else FAILED
 
 
-async def _healthcheck(arguments: argparse.Namespace, _: logs.Redactor) -> int:
+async def _bundle(arguments: argparse.Namespace, console: Console) -> int:
+    try:
+        written = await asyncio.to_thread(bundle.write, arguments.directory)
+    except bundle.BundleError as error:
+        raise CommandError(str(error)) from error
+    for file in written:
+        console.say(str(file))
+    return GOOD
+
+
+async def _healthcheck(arguments: argparse.Namespace, console: Console) -> int:
     question = Question(
         arguments.url,
         ready=arguments.ready,
@@ -131,17 +197,37 @@ async def _healthcheck(arguments: argparse.Namespace, _: logs.Redactor) -> int:
         key_file=arguments.key_file,
     )
     good, text = await asyncio.to_thread(ask, question)
-    print(text, file=sys.stdout if good else sys.stderr)
+    (console.say if good else console.complain)(text)
     return 0 if good else 1
+
+
+COMMANDS: Final[Mapping[str, Command]] = {
+    "serve": _serve,
+    "demo": _demo,
+    "simulate": _simulate,
+    "check": _check,
+    "once": _once,
+    "bundle": _bundle,
+    "healthcheck": _healthcheck,
+}
 
 
 def _load(arguments: argparse.Namespace) -> Config:
     try:
         return load(arguments.config_file, os.environ)
     except ConfigError as error:
-        first, *others = error.problems
-        more = f" (and {len(others)} more: run `check`)" if others else ""
-        raise CommandError(f"{first}{more}") from error
+        problems = [_placed(arguments.config_file, problem) for problem in error.problems]
+        raise CommandError(_first(problems)) from error
+
+
+def _placed(file: Path, problem: str) -> str:
+    """Name the file before a problem that does not name it itself."""
+    return problem if problem.startswith(f"{file}: ") else f"{file}: {problem}"
+
+
+def _first(problems: Sequence[str]) -> str:
+    first, *others = problems
+    return f"{first} (and {len(others)} more: run `check`)" if others else first
 
 
 @asynccontextmanager
@@ -154,10 +240,16 @@ async def _serving(
         telemetry_path=arguments.telemetry_path,
         max_requests=arguments.max_requests,
         reload=reloader.reload if arguments.enable_lifecycle else None,
+        web_config=arguments.web_config_file,
     )
-    runner = await listen(Server(application, options).web_application(), options.addresses)
-    urls = [_url(*address[:2]) for address in runner.addresses]
-    logs.get("cli").info("listening", version=__version__, addresses=" ".join(urls))
+    try:
+        server = Server(application, options)
+    except access.WebConfigError as error:
+        raise CommandError(_first(error.problems)) from error
+    runner = await listen(server.web_application(), options.addresses, server.tls)
+    scheme = "https" if server.tls else "http"
+    urls = [_url(scheme, *address[:2]) for address in runner.addresses]
+    _log.info("listening", version=__version__, addresses=" ".join(urls))
     try:
         yield urls
     finally:
@@ -181,32 +273,6 @@ async def _simulating(arguments: argparse.Namespace) -> AsyncIterator[Simulator]
         await simulator.stop()
 
 
-@asynccontextmanager
-async def _signals(reloader: Reloader | None) -> AsyncIterator[asyncio.Event]:
-    """Yield the event that SIGTERM and SIGINT set, from before there is anything to stop.
-
-    SIGHUP reloads until then, where there is something to reload; it never ends a command.
-    """
-    stop, loop = asyncio.Event(), asyncio.get_running_loop()
-
-    def hang_up() -> None:
-        if reloader is not None and not stop.is_set():
-            reloader.request()
-
-    handlers = {signal.SIGTERM: stop.set, signal.SIGINT: stop.set, signal.SIGHUP: hang_up}
-    for number, handler in handlers.items():
-        loop.add_signal_handler(number, handler)
-    try:
-        yield stop
-    finally:
-        for number in handlers:
-            loop.remove_signal_handler(number)
-
-
-def _url(host: str, port: int) -> str:
+def _url(scheme: str, host: str, port: int) -> str:
     shown = {"0.0.0.0": "localhost", "::": "localhost"}.get(host, host)  # noqa: S104
-    return f"http://[{shown}]:{port}" if ":" in shown else f"http://{shown}:{port}"
-
-
-def _print(line: str) -> None:
-    print(line, flush=True)
+    return f"{scheme}://[{shown}]:{port}" if ":" in shown else f"{scheme}://{shown}:{port}"

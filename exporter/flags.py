@@ -12,10 +12,12 @@ COMMANDS = {
     "serve": "run the daemon (the default)",
     "demo": "run simulated clouds and the daemon in one process, without any account",
     "simulate": "run the simulated clouds only",
-    "check": "validate the configuration",
+    "check": "validate the configuration, and with --probe ask every target once",
     "once": "poll every target once and print the exposition",
+    "bundle": "write dashboards, alert rules and example configurations to a directory",
     "healthcheck": "ask the local daemon whether it lives",
 }
+_DAEMONS = ("serve", "demo", "simulate")  # the others say what they find in words of their own
 _EPILOG = "Documentation: README.md and docs/. Secrets are never given on the command line."
 
 
@@ -39,7 +41,7 @@ def _command_first(argv: Sequence[str]) -> list[str]:
     return ["serve", *argv]
 
 
-_SWITCHES = ("--web.enable-lifecycle", "--ready")
+_SWITCHES = ("--web.enable-lifecycle", "--ready", "--probe")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -57,13 +59,17 @@ def _parser() -> argparse.ArgumentParser:
     }
     for name in ("serve", "check", "once"):
         _add_config(made[name])
+    for name in ("serve", "demo", "check"):
+        _add_web_config(made[name])
     for name in ("serve", "demo"):
         _add_web(made[name], f":{PORT}" if name == "serve" else f"127.0.0.1:{PORT}")
     for name in ("demo", "simulate"):
         _add_simulator(made[name], "127.0.0.1:0" if name == "demo" else "127.0.0.1:10111")
+    _add_probe(made["check"])
+    _add_bundle(made["bundle"])
     _add_healthcheck(made["healthcheck"])
-    for command in made.values():
-        _add_log(command)
+    for name, command in made.items():
+        _add_log(command, level="info" if name in _DAEMONS else "error")
     return parser
 
 
@@ -76,6 +82,28 @@ def _add_config(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="configuration file (default: %(default)s)",
     )
+
+
+def _add_web_config(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--web.config.file",
+        dest="web_config_file",
+        type=Path,
+        metavar="FILE",
+        help="TLS, users and headers of the web server, as in other Prometheus exporters",
+    )
+
+
+def _add_probe(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--probe",
+        action="store_true",
+        help="also make one call for every target; exit code 2 where one fails",
+    )
+
+
+def _add_bundle(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("directory", type=Path, metavar="DIR", help="directory to write to")
 
 
 def _add_web(parser: argparse.ArgumentParser, address: str) -> None:
@@ -162,12 +190,12 @@ def _add_healthcheck(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(name, type=Path, metavar="FILE", help=text)
 
 
-def _add_log(parser: argparse.ArgumentParser) -> None:
+def _add_log(parser: argparse.ArgumentParser, level: str) -> None:
     parser.add_argument(
         "--log.level",
         dest="log_level",
         choices=("debug", "info", "warn", "error"),
-        default="info",
+        default=level,
         help="least severity that is logged (default: %(default)s)",
     )
     parser.add_argument(
@@ -195,9 +223,13 @@ def _speed(text: str) -> float:
     return speed
 
 
+_OWN_PATHS = ("-", "alerts", "api", "config", "dashboards", "sd", "static")
+
+
 def _path(text: str) -> str:
     if not re.fullmatch(r"/[A-Za-z0-9._~/-]*", text):
         raise argparse.ArgumentTypeError(f"not a path such as /metrics: {text!r}")
-    if text.startswith("/-/"):
-        raise argparse.ArgumentTypeError(f"below /-/ stand the exporter's own pages: {text!r}")
+    first = text.split("/")[1]
+    if first in _OWN_PATHS:
+        raise argparse.ArgumentTypeError(f"at /{first} stand other pages: {text!r}")
     return text

@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import socket
+import ssl
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from aiohttp import web
 
 from exporter import cli, flags, logs
 from exporter.clouds.nsml.runs import RunDirectory
+from exporter.console import Console
 from exporter.simulator.faults import Hang, Refuse, Status
 from exporter.simulator.server import Simulator
 from exporter.web.listening import ListenError, listen
@@ -57,16 +59,7 @@ def file(tmp_path: Path) -> Path:
 
 async def run(*argv: str) -> int:
     """Run a command in the test's loop."""
-    arguments = flags.parse(argv)
-    commands = {
-        "serve": cli._serve,
-        "demo": cli._demo,
-        "simulate": cli._simulate,
-        "check": cli._check,
-        "once": cli._once,
-        "healthcheck": cli._healthcheck,
-    }
-    return await commands[arguments.command](arguments, logs.Redactor())
+    return await cli.run(flags.parse(argv), Console(logs.Redactor()))
 
 
 @dataclass
@@ -112,8 +105,10 @@ class Starter:
         self._listening: asyncio.Queue[web.AppRunner] = asyncio.Queue()
         self._tasks: list[asyncio.Task[int]] = []
 
-        async def note(application: web.Application, addresses: Sequence[str]) -> web.AppRunner:
-            runner = await listen(application, addresses)
+        async def note(
+            application: web.Application, addresses: Sequence[str], tls: ssl.SSLContext | None
+        ) -> web.AppRunner:
+            runner = await listen(application, addresses, tls)
             self._listening.put_nowait(runner)
             return runner
 
@@ -167,9 +162,11 @@ async def test_a_signal_that_comes_early_ends_the_daemon_as_well(
 ) -> None:
     """From before it listens: whoever sees it listen may send one."""
 
-    async def interrupted(application: web.Application, addresses: Sequence[str]) -> web.AppRunner:
+    async def interrupted(
+        application: web.Application, addresses: Sequence[str], tls: ssl.SSLContext | None
+    ) -> web.AppRunner:
         os.kill(os.getpid(), signal.SIGINT)
-        return await listen(application, addresses)
+        return await listen(application, addresses, tls)
 
     monkeypatch.setattr("exporter.cli.listen", interrupted)
     write(file, config_text(simulator.url))
@@ -310,8 +307,10 @@ def redirected() -> Iterator[io.BytesIO]:
         wrapper.detach()
 
 
-async def test_once_says_where_a_target_failed(simulator: Simulator, file: Path) -> None:
-    """The page is printed all the same, and the exit code is 2."""
+async def test_once_says_which_target_failed(
+    simulator: Simulator, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And why, and what to do; the page is printed all the same, and the exit code is 2."""
     simulator.faults.add(Refuse(region="kr-east1", path="/v1/gpu-nodes$"))
     write(file, config_text(simulator.url))
     with redirected() as output:
@@ -321,6 +320,49 @@ async def test_once_says_where_a_target_failed(simulator: Simulator, file: Path)
     assert value(page, "gpu_cluster_exporter_target_up", **labels) == 0.0
     assert value(page, "gpu_cluster_exporter_poll_failures_total", reason="auth", **labels) == 1.0
     assert values(page, "scp_gpu_nodes", region="kr-west1")
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith("scp/prod/e/kr-east1/gpu_nodes: auth: HTTP 401: ")
+    assert "-> check scp[0].access_key_env, scp[0].secret_key_env: " in line
+
+
+async def test_a_probe_prints_a_table(
+    simulator: Simulator, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of every target, and below it a line for each that failed; exit code 0, or 2."""
+    write(file, config_text(simulator.url))
+    assert await run("check", "--probe", f"--config.file={file}") == 0
+    good, header, *targets = capsys.readouterr().out.splitlines()
+    assert good == f"{file}: good"
+    assert header.split() == ["target", "status", "latency", "rows"]
+    assert len(targets) == 15
+    assert {line.split()[1] for line in targets} == {"ok"}
+    simulator.faults.add(Refuse(region="kr-east1", path="/v1/gpu-nodes$"))
+    assert await run("check", "--probe", f"--config.file={file}") == 2
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 18
+    assert lines[-1].startswith("scp/prod/e/kr-east1/gpu_nodes: auth: ")
+
+
+async def test_a_probe_of_a_bad_configuration_asks_nobody(
+    simulator: Simulator, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its faults are told, and the exit code is 1."""
+    write(file, config_text(simulator.url) + "unknown: 1\n")
+    assert await run("check", "--probe", f"--config.file={file}") == 1
+    assert capsys.readouterr().out == ""
+    assert not simulator.requests
+
+
+async def test_a_bundle_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each file is named that was; what is in the way is told in one line."""
+    assert await run("bundle", str(tmp_path / "new")) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert sorted(map(str, (tmp_path / "new").rglob("*.*"))) == sorted(printed)
+    assert printed
+    (tmp_path / "file").write_text("")
+    assert await asyncio.to_thread(cli.main, ["bundle", str(tmp_path / "file")]) == 1
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith("gpu-cluster-exporter: ")
 
 
 async def test_a_healthcheck_asks_the_daemon(
@@ -381,7 +423,7 @@ def test_a_bad_configuration_is_told_in_one_line(
     for command in ("serve", "once"):
         assert cli.main([command, f"--config.file={file}"]) == 1
         [line] = capsys.readouterr().err.splitlines()
-        assert line.startswith("gpu-cluster-exporter: ")
+        assert line.startswith(f"gpu-cluster-exporter: {file}: ")
         assert line.endswith(" more: run `check`)")
 
 
@@ -402,7 +444,7 @@ def test_check_tells_each_fault_on_a_line_of_its_own(
     assert cli.main(["check", f"--config.file={file}"]) == 1
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 3
-    assert any(line.startswith("polling.interval: ") for line in lines)
+    assert any(line.startswith(f"{file}: polling.interval: ") for line in lines)
 
 
 def test_check_says_that_a_file_is_good(
@@ -414,6 +456,35 @@ def test_check_says_that_a_file_is_good(
     write(file, config_text("http://127.0.0.1:9", nsml=False))
     assert cli.main(["check", f"--config.file={file}"]) == 0
     assert capsys.readouterr().out == f"{file}: good\n"
+
+
+def test_check_reads_the_web_configuration_too(
+    file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The faults of both files are told, each with its file; only without any the code is 0."""
+    for name in ("SCP_ACCESS_KEY", "SCP_SECRET_KEY"):
+        monkeypatch.setenv(name, "made-up-key")
+    web_file = file.with_name("web.yml")
+    argv = ["check", f"--config.file={file}", f"--web.config.file={web_file}"]
+    write(file, config_text("http://127.0.0.1:9", nsml=False))
+    write(web_file, "http_server_config: {headers: {X-Frame-Options: deny}}\n")
+    assert cli.main(argv) == 0
+    assert capsys.readouterr().out == f"{file}: good\n{web_file}: good\n"
+    write(file, "unknown: 1\nscp: []\n")
+    write(web_file, "unknown: 1\n")
+    assert cli.main(argv) == 1
+    *ours, webs = capsys.readouterr().err.splitlines()
+    assert all(line.startswith(f"{file}: ") for line in ours)
+    assert webs.startswith(f"{web_file}: unknown: ")
+
+
+async def test_a_bad_web_configuration_ends_the_daemon(simulator: Simulator, file: Path) -> None:
+    """With its first fault, before anything listens."""
+    write(file, config_text(simulator.url))
+    web_file = file.with_name("web.yml")
+    write(web_file, "unknown: 1\nanother: 2\n")
+    with pytest.raises(cli.CommandError, match=r"web\.yml: .*\(and 1 more: run `check`\)$"):
+        await run("serve", f"--config.file={file}", f"--web.config.file={web_file}")
 
 
 def test_a_bad_address_is_told_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
@@ -441,7 +512,7 @@ def test_an_interrupt_ends_a_command_without_a_traceback(
     async def interrupted(*_: object) -> int:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "_once", interrupted)
+    monkeypatch.setattr(cli, "COMMANDS", {"once": interrupted})
     assert cli.main(["once", f"--config.file={file}"]) == 130
     assert capsys.readouterr().err == ""
 
@@ -457,4 +528,4 @@ def test_an_interrupt_ends_a_command_without_a_traceback(
 )
 def test_addresses_are_shown_as_one_opens_them(address: tuple[str, int], url: str) -> None:
     """Every interface is this machine too, and IPv6 stands in brackets."""
-    assert cli._url(*address) == url
+    assert cli._url("http", *address) == url

@@ -32,6 +32,7 @@ def test_the_daemons_defaults_are_those_of_the_documentation() -> None:
         "telemetry_path": "/metrics",
         "max_requests": 40,
         "enable_lifecycle": False,
+        "web_config_file": None,
         "log_level": "info",
         "log_format": "logfmt",
     }
@@ -72,6 +73,37 @@ def test_a_value_that_reads_like_a_command_is_a_value() -> None:
     assert flags.parse(["--config.file", "check"]).command == "serve"
     assert flags.parse(["--web.enable-lifecycle", "demo"]).command == "demo"
     assert flags.parse(["--ready", "healthcheck"]).ready
+
+
+@pytest.mark.parametrize("command", ["serve", "demo", "check"])
+def test_a_web_configuration_can_be_named(command: str) -> None:
+    """To whoever serves by it, or checks it."""
+    parsed = flags.parse([command, "--web.config.file=web.yml"])
+    assert parsed.web_config_file == Path("web.yml")
+    assert flags.parse([command]).web_config_file is None
+
+
+def test_a_probe_is_a_switch() -> None:
+    """It takes no value, wherever it stands."""
+    assert flags.parse(["check", "--probe"]).probe
+    assert flags.parse(["--probe", "check", "--config.file=a.yml"]).probe
+    assert not flags.parse(["check"]).probe
+
+
+def test_a_bundle_goes_to_a_directory() -> None:
+    """Which has to be named."""
+    assert flags.parse(["bundle", "monitoring"]).directory == Path("monitoring")
+    assert flags.parse(["--log.level=info", "bundle", "a b"]).directory == Path("a b")
+
+
+def test_commands_that_end_log_errors_alone() -> None:
+    """What they find, they say in words of their own; daemons tell of their doings."""
+    levels = {name: flags.parse([name, *extra]).log_level for name, extra in _LEAST.items()}
+    daemons = {"serve", "demo", "simulate"}
+    assert levels == {name: "info" if name in daemons else "error" for name in flags.COMMANDS}
+
+
+_LEAST = {name: ["DIR"] if name == "bundle" else [] for name in flags.COMMANDS}
 
 
 def test_addresses_add_up() -> None:
@@ -144,8 +176,12 @@ def test_each_command_has_a_help_of_its_own(
         ("demo --simulator.speed=fast", "not a number between 0 and 1000000: 'fast'"),
         ("--web.telemetry-path=metrics", "not a path such as /metrics: 'metrics'"),
         ("--web.telemetry-path=/{x}", "not a path such as /metrics: '/{x}'"),
-        ("--web.telemetry-path=/-/healthy", "own pages: '/-/healthy'"),
+        ("--web.telemetry-path=/-/healthy", "at /- stand other pages: '/-/healthy'"),
+        ("--web.telemetry-path=/config", "at /config stand other pages: '/config'"),
         ("healthcheck --config.file=a.yml", "unrecognized arguments: --config.file=a.yml"),
+        ("once --web.config.file=a.yml", "unrecognized arguments: --web.config.file=a.yml"),
+        ("serve --probe", "unrecognized arguments: --probe"),
+        ("bundle", "the following arguments are required: DIR"),
     ],
 )
 def test_bad_flags_are_refused_in_one_line(

@@ -65,9 +65,10 @@ def guarded(request: web.Request) -> web.Response:
 async def test_without_a_password_a_401_counts_as_alive_but_not_as_ready(listen: Listen) -> None:
     """The process answers; what it would say is not known."""
     url = await listen(guarded)
-    assert await answer_to(Question(url)) == (True, "HTTP 401: who?")
-    assert await answer_to(Question(url, username="probe")) == (True, "HTTP 401: who?")
-    assert await answer_to(Question(url, ready=True)) == (False, "HTTP 401: who?")
+    asked = "HTTP 401: who? (the daemon asks for --username and --password-file)"
+    assert await answer_to(Question(url)) == (True, asked)
+    assert await answer_to(Question(url, username="probe")) == (True, asked)
+    assert await answer_to(Question(url, ready=True)) == (False, asked)
 
 
 async def test_with_a_password_a_401_is_a_failure(listen: Listen, tmp_path: Path) -> None:
@@ -77,15 +78,60 @@ async def test_with_a_password_a_401_is_a_failure(listen: Listen, tmp_path: Path
     question = Question(url, ready=True, username="probe", password_file=file)
     assert await answer_to(question) == (True, "healthy")
     file.write_text("another-password\n")
-    assert await answer_to(question) == (False, "HTTP 401: who?")
-
-
-async def test_a_password_that_cannot_be_read_is_a_failure(listen: Listen, tmp_path: Path) -> None:
-    """The file is named."""
-    url = await listen(guarded)
-    good, text = await answer_to(Question(url, username="u", password_file=tmp_path / "none"))
+    good, text = await answer_to(question)
     assert not good
-    assert "No such file" in text
+    assert text.startswith("HTTP 401: who? (the daemon does not take these")
+    assert "password\n" not in text
+
+
+@pytest.mark.parametrize(
+    ("options", "content", "said"),
+    [
+        ("username password_file", None, "--password-file: {0} cannot be read: No such file"),
+        ("username password_file", b"\xff", "--password-file: {0} is not valid UTF-8"),
+        ("ca_file", None, "--ca-file: {0} cannot be read: No such file"),
+        ("ca_file", b"text", "--ca-file: {0} does not hold what it should, in PEM form"),
+        ("cert_file", b"text", "--cert-file and --key-file: {0} does not hold what it should"),
+        ("password_file", b"text", "--password-file needs --username"),
+        ("key_file", b"text", "--key-file needs --cert-file"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_a_failure(
+    tmp_path: Path, options: str, content: bytes | None, said: str
+) -> None:
+    """The flag is named, and the file; nothing of what is in it."""
+    file = tmp_path / "file"
+    if content is not None:
+        file.write_bytes(content)
+    given = {name: "u" if name == "username" else file for name in options.split()}
+    good, text = ask(Question("http://127.0.0.1:9", **given))  # type: ignore[arg-type]  # by name
+    assert not good
+    assert text.startswith(said.format(file))
+
+
+async def test_a_redirect_is_a_failure(listen: Listen, tmp_path: Path) -> None:
+    """It is not followed: the password is for the daemon alone."""
+    asked: list[str] = []
+
+    def redirect(request: web.Request) -> web.Response:
+        asked.append(request.path)
+        return web.Response(status=302, headers={"Location": "/elsewhere"}, text="there")
+
+    (tmp_path / "password").write_text("made-up-password")
+    url = await listen(redirect)
+    question = Question(url, username="probe", password_file=tmp_path / "password")
+    assert await answer_to(question) == (False, "HTTP 302: there")
+    assert asked == ["/-/healthy"]
+
+
+async def test_another_server_is_a_failure(listen: Listen) -> None:
+    """A page of its own is not repeated."""
+    page = "<!DOCTYPE html>\n<html><body>No such page</body></html>"
+    url = await listen(lambda _: web.Response(status=404, text=page))
+    assert await answer_to(Question(url)) == (
+        False,
+        f"HTTP 404: (an HTML page) (is {url} the exporter? --url takes no path)",
+    )
 
 
 async def test_nobody_listening_is_a_failure() -> None:
@@ -99,12 +145,31 @@ async def test_nobody_listening_is_a_failure() -> None:
     assert "refused" in text
 
 
-@pytest.mark.parametrize("url", ["127.0.0.1:1", "http://127.0.0.1:port", "http://a b", ""])
+@pytest.mark.parametrize(
+    "url", ["127.0.0.1:1", "http://127.0.0.1:port", "http://a b", "", "ftp://127.0.0.1", "http://"]
+)
 def test_what_is_no_address_is_a_failure(url: str) -> None:
-    """It is told in one line."""
+    """It is told in one line, with the flag and an example."""
     good, text = ask(Question(url))
     assert not good
-    assert "\n" not in text
+    assert text.startswith("--url takes an address without a path, such as http://127.0.0.1:10110")
+    assert text.endswith(f", found {url!r}")
+
+
+@pytest.mark.parametrize("url", ["http://u:made-up@127.0.0.1:1", "http://u:made-up@h:x", "u:p@h"])
+def test_an_address_with_a_password_is_not_shown(url: str) -> None:
+    """There are flags for it, of which one names a file."""
+    good, text = ask(Question(url))
+    assert not good
+    assert text == "--url must not hold a user; there are --username and --password-file"
+
+
+async def test_the_wrong_scheme_is_a_failure(listen: Listen) -> None:
+    """TLS is asked for where none is."""
+    url = await listen(lambda _: web.Response(text="healthy"))
+    good, text = await answer_to(Question(url.replace("http:", "https:")))
+    assert not good
+    assert text.endswith("(does --url begin with the right scheme?)")
 
 
 async def test_what_is_no_http_is_a_failure() -> None:
@@ -149,7 +214,7 @@ async def test_https_takes_a_ca_and_a_client_certificate(
     url = await listen(lambda _: web.Response(text="healthy"), context)
     good, text = await answer_to(Question(url))
     assert not good
-    assert "CERTIFICATE_VERIFY_FAILED" in text
+    assert "self-signed certificate (--ca-file names certificates to trust)" in text
     assert not (await answer_to(Question(url, ca_file=made)))[0]
     question = Question(url, ca_file=made, cert_file=made, key_file=key)
     assert await answer_to(question) == (True, "healthy")

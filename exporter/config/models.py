@@ -185,7 +185,7 @@ class ScpAccount(Account):
     environment: Annotated[str, AfterValidator(_environment)]
     allow_unlisted_regions: bool = False  # before the regions, whose check reads it
     regions: fields.Some[Annotated[str, AfterValidator(_region)]] = Field(
-        default_factory=lambda earlier: ENVIRONMENTS[earlier["environment"]]
+        default_factory=lambda earlier: ENVIRONMENTS.get(earlier.get("environment"), ())
     )
     access_key: SecretSource
     secret_key: SecretSource
