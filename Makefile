@@ -58,6 +58,7 @@ format: $(VENV)/.installed-dev
 
 docs: $(VENV)/.installed-dev
 	$(BIN)/python scripts/metrics_reference.py > docs/metrics.md
+	$(BIN)/python scripts/configuration_reference.py > docs/configuration.md
 
 # Tools that some tests need. Where they can't be installed, those tests say so and are skipped.
 tools:
