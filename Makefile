@@ -8,7 +8,7 @@ SEED ?= 0
 SECONDS ?= 180
 BIN := $(VENV)/bin
 
-.PHONY: run test scale audit bench drill format docs tools clean help
+.PHONY: run test scale audit bench drill recordings format docs tools clean help
 
 help:
 	@echo "make run                        run the demo: simulated clouds and the exporter"
@@ -19,6 +19,7 @@ help:
 	@echo "make drill                      let simulated clouds fail in every way, for a few minutes"
 	@echo "make audit                      ask for known vulnerabilities of what is installed"
 	@echo "make bench                      measure; BENCH=--quick for a minute of it"
+	@echo "make recordings                 record the input of the alerts' tests anew"
 	@echo "make format                     format the code"
 	@echo "make docs                       write the generated parts of docs/ anew"
 
@@ -51,6 +52,10 @@ audit: $(VENV)/.installed-dev
 # The real exporter against clouds that fail in every way; SEED and SECONDS may be given.
 drill: $(VENV)/.installed-dev
 	$(BIN)/python -m drill --seed $(SEED) --seconds $(SECONDS)
+
+# The input of the alerts' unit tests, from drills on the real exporter.
+recordings: $(VENV)/.installed-dev
+	$(BIN)/python -m recordings
 
 format: $(VENV)/.installed-dev
 	$(BIN)/ruff format .

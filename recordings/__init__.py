@@ -1,0 +1,1 @@
+"""Drills whose pages become the input of the alerts' unit tests."""
