@@ -8,7 +8,7 @@ SEED ?= 0
 SECONDS ?= 180
 BIN := $(VENV)/bin
 
-.PHONY: run test scale audit bench drill recordings format docs tools clean help
+.PHONY: run test scale audit bench drill recordings pictures format docs tools clean help
 
 help:
 	@echo "make run                        run the demo: simulated clouds and the exporter"
@@ -57,11 +57,16 @@ drill: $(VENV)/.installed-dev
 recordings: $(VENV)/.installed-dev
 	$(BIN)/python -m recordings
 
+# Needs prometheus; about 4 minutes.
+pictures: $(VENV)/.installed-dev
+	$(BIN)/python -m boards.drawing
+
 format: $(VENV)/.installed-dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
 docs: $(VENV)/.installed-dev
+	$(BIN)/python -m boards
 	$(BIN)/python scripts/metrics_reference.py > docs/metrics.md
 	$(BIN)/python scripts/configuration_reference.py > docs/configuration.md
 

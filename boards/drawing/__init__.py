@@ -1,0 +1,1 @@
+"""Draws dashboards with real values, from their JSON and the results of their queries."""
