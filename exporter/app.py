@@ -99,7 +99,7 @@ class Application:
             self._http_client = config.http_client
         changed = [site for site in self._sites if tls or site not in wanted]
         await _cancel([task for site in changed for task in self._tasks.pop(site, ())])
-        known = sites.still_true(self._sites.values(), wanted)
+        known = sites.still_true(self._sites.values(), wanted, self.environ)
         self.telemetry.keep(known)
         kept = {site: built for site, built in self._sites.items() if site not in changed}
         self._sites = {each: kept.get(each) or self._build(each, known) for each in wanted}

@@ -40,6 +40,7 @@ class Answer:
 @dataclass(frozen=True, slots=True)
 class _Node:
     labels: Mapping[str, str]
+    addressed: bool
     endpoints: Sequence[str]
 
 
@@ -53,10 +54,23 @@ def answer(asked: Question, snapshots: Iterable[Snapshot]) -> Answer:
     if missing:
         raise NotListedYet("no whole list yet: " + ", ".join(map(str, missing)))
     nodes = [node for snapshot in chosen for node in _nodes(asked, snapshot)]
+    _refuse_without_addresses(asked, nodes)
     # Before the other filters: who is not asked for answers at a shared address all the same.
     shared = _shared(nodes) if asked.kind.open_ports else {}
     groups = (_group(node, shared) for node in nodes if _fits(node, asked))
     return Answer([group for group in groups if group["targets"]], shared)
+
+
+def _refuse_without_addresses(asked: Question, nodes: Sequence["_Node"]) -> None:
+    """Refuse where no node has what every running one has: the API changed, or its answers.
+
+    One node without an address is left out; of several without any all targets would go.
+    """
+    state, default = asked.kind.name(asked.kind.state_label), next(iter(asked.kind.addresses))
+    running = any(node.labels[state] == "RUNNING" for node in nodes)
+    lost = running and len(nodes) > 1 and not any(node.addressed for node in nodes)
+    if asked.address == default and lost:
+        raise NotListedYet(f"none of {len(nodes)} nodes has {default}")
 
 
 def _chosen(asked: Question, snapshots: Iterable[Snapshot]) -> list[Snapshot]:
@@ -106,12 +120,12 @@ def _nodes(asked: Question, snapshot: Snapshot) -> Iterator[_Node]:
         item = listed[key].item
         labels = read(item)
         if not asked.states or labels[state] in asked.states:
-            yield _Node(labels, tuple(_endpoints(asked, item)))
+            host = _host(asked.kind.addresses[asked.address](item))
+            yield _Node(labels, bool(host), tuple(_endpoints(asked, item, host)))
 
 
-def _endpoints(asked: Question, item: Any) -> Iterator[str]:  # noqa: ANN401
+def _endpoints(asked: Question, item: Any, host: str) -> Iterator[str]:  # noqa: ANN401
     """Yield the node's addresses with each port that is asked for, as far as it has both."""
-    host = _host(asked.kind.addresses[asked.address](item))
     numbers = (_number(port, asked.kind, item) for port in asked.ports) if host else ()
     for number in dict.fromkeys(numbers):
         if number in PORTS:

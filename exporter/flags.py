@@ -103,7 +103,7 @@ def _add_probe(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_bundle(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("directory", type=Path, metavar="DIR", help="directory to write to")
+    parser.add_argument("directory", type=_directory, metavar="DIR", help="directory to write to")
 
 
 def _add_web(parser: argparse.ArgumentParser, address: str) -> None:
@@ -221,6 +221,12 @@ def _speed(text: str) -> float:
     if not 0.0 <= speed <= 1e6:  # noqa: PLR2004
         raise argparse.ArgumentTypeError(f"not a number between 0 and 1000000: {text!r}")
     return speed
+
+
+def _directory(text: str) -> Path:
+    if not text:
+        raise argparse.ArgumentTypeError("empty; name a directory, or . for this one")
+    return Path(text)
 
 
 _OWN_PATHS = ("-", "alerts", "api", "config", "dashboards", "sd", "static")

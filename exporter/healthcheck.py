@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 _TIMEOUT_SECONDS = 4.0
 _UNAUTHORIZED = 401
+_TOO_MANY = 429
 _NOT_FOUND = 404
 _LONGEST_TEXT = 1000
 _HTML = re.compile(r"<(!doctype )?html\b", re.IGNORECASE)
@@ -60,7 +61,9 @@ def ask(question: Question) -> tuple[bool, str]:
         return False, str(error)
     except urllib.error.HTTPError as error:
         with error:
-            alive = error.code == _UNAUTHORIZED and question.password_file is None
+            # Who refuses answers: a limit of requests is no reason for a restart.
+            asked = error.code == _UNAUTHORIZED and question.password_file is None
+            alive = asked or error.code == _TOO_MANY
             return alive and not question.ready, _refusal(error, question)
     except (OSError, ValueError, http.client.HTTPException) as error:
         return False, f"{question.url}: {_trouble(getattr(error, 'reason', error))}"
@@ -71,7 +74,8 @@ def _check(question: Question) -> None:
     example = "an address without a path, such as http://127.0.0.1:10110"
     try:
         parts = urlsplit(question.url)
-        good = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+        bare = parts.path in {"", "/"} and not set("?#") & set(question.url)
+        good = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0 and bare
     except ValueError:  # a port that is none
         good = False
     if "@" in question.url:

@@ -87,10 +87,10 @@ class SiteConfig:
 
     @property
     def source(self) -> tuple[object, ...]:
-        """Whose objects these are: what decides which of all customers is answered, and where."""
+        """Where objects come from: what decides, beside the access key, whose they are."""
         account = self.account
         tenant = account.account_id if isinstance(account, ScpAccount) else None
-        return (self.base_url, tenant, account.access_key)
+        return (self.base_url, tenant)
 
     @property
     def base_url(self) -> str:
@@ -131,15 +131,29 @@ def site_configs(config: Config) -> Iterator[SiteConfig]:
         yield SiteConfig(research, "", config.metrics)
 
 
-def still_true(sites: Iterable[Site], wanted: Iterable[SiteConfig]) -> dict[TargetId, Poller]:
+def still_true(
+    sites: Iterable[Site], wanted: Iterable[SiteConfig], environ: Mapping[str, str]
+) -> dict[TargetId, Poller]:
     """Return the pollers whose findings still hold: what another source said does not."""
-    sources = {config.identity: config.source for config in wanted}
+    configs = {config.identity: config for config in wanted}
     return {
         poller.collector.target: poller
         for site in sites
+        if _goes_on(site, configs.get(site.config.identity), environ)
         for poller in site.pollers
-        if sources.get(site.config.identity) == site.config.source
     }
+
+
+def _goes_on(site: Site, wanted: SiteConfig | None, environ: Mapping[str, str]) -> bool:
+    """Return whether a site is asked on as it was, with the same access key, wherever that is."""
+    if wanted is None or wanted.source != site.config.source:
+        return False
+    before, now = site.config.account.access_key, wanted.account.access_key
+    if before == now:
+        return True
+    with contextlib.suppress(SecretUnavailable, ValueError):
+        return site.credentials.read()["access_key"] == now.read(environ)
+    return False
 
 
 def build(config: SiteConfig, tools: Tools, known: Mapping[TargetId, Poller]) -> Site:

@@ -101,10 +101,12 @@ class Seen:
         if sighting.complete:
             self.records, self.times, self.listed = records, times, records
             return
+        # Of what is too old to be shown the last whole list is kept, for discovery and people.
+        listed = self.listed or {}
         kept = {
             key: record
             for key, record in self.records.items()
-            if self.times[key] >= oldest and not _settled(key, sighting)
+            if (self.times[key] >= oldest or key in listed) and not _settled(key, sighting)
         }
         times = {key: self.times[key] for key in kept} | times
         self.records, self.times = {**kept, **records}, times

@@ -472,3 +472,16 @@ def test_the_documentation_names_all_that_there_is(kind: Kind) -> None:
     assert set(re.findall(rf"__meta_{kind.provider}_\w+", text)) == labels
     assert [name for name in kind.parameters if f"`{name}`" not in text] == []
     assert f"({MOST_PORTS} at most)" in text
+
+
+def test_nodes_of_which_none_has_an_address_are_not_listed_as_none() -> None:
+    """Where running nodes have lost theirs all at once, Prometheus keeps what it had."""
+    west = gpu_node_target()
+    west.update(sighting(gpu_node("a", policy_ip=""), gpu_node("b", policy_ip="10.0.0.1/24")), 0.0)
+    with pytest.raises(NotListedYet, match="none of 2 nodes has policy_ip"):
+        ask("port=9400", west)
+    assert ask("port=9400&address=policy_nat", west).groups == []
+
+    starting = gpu_node_target()
+    starting.update(sighting(gpu_node("a", policy_ip="", state="CREATING")), 0.0)
+    assert ask("port=9400", starting).groups == []

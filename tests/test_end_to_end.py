@@ -340,7 +340,7 @@ async def test_an_unknown_region_is_a_configuration_error(launch: Launch, tmp_pa
     program = await launch(*EXPORTER, f"--config.file={file}", environ=keys)
     assert await program.ends() == 1
     [line] = program.output.splitlines()
-    assert line.startswith("gpu-cluster-exporter: scp[0].regions[1]: unknown region")
+    assert line.startswith(f"gpu-cluster-exporter: {file}: scp[0].regions[1]: unknown region")
     assert "kr-north9" in line
 
 

@@ -189,3 +189,8 @@ def test_bad_flags_are_refused_in_one_line(
 ) -> None:
     """The line says what is wrong, and the exit code is 2."""
     assert said in refusal(capsys, *argv.split())
+
+
+def test_a_bundle_goes_to_no_directory_without_a_name(capsys: pytest.CaptureFixture[str]) -> None:
+    """A variable that is not set names no directory, and surely not this one."""
+    assert "empty; name a directory" in refusal(capsys, "bundle", "")

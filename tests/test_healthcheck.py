@@ -71,6 +71,13 @@ async def test_without_a_password_a_401_counts_as_alive_but_not_as_ready(listen:
     assert await answer_to(Question(url, ready=True)) == (False, asked)
 
 
+async def test_a_limit_of_requests_counts_as_alive_but_not_as_ready(listen: Listen) -> None:
+    """The process answers; it is no reason to restart it."""
+    url = await listen(lambda _: web.Response(status=429, text="too many requests"))
+    assert await answer_to(Question(url)) == (True, "HTTP 429: too many requests")
+    assert await answer_to(Question(url, ready=True)) == (False, "HTTP 429: too many requests")
+
+
 async def test_with_a_password_a_401_is_a_failure(listen: Listen, tmp_path: Path) -> None:
     """The right one passes, its line break at the end left out; neither is shown."""
     url, file = await listen(guarded), tmp_path / "password"
@@ -146,7 +153,18 @@ async def test_nobody_listening_is_a_failure() -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["127.0.0.1:1", "http://127.0.0.1:port", "http://a b", "", "ftp://127.0.0.1", "http://"]
+    "url",
+    [
+        "127.0.0.1:1",
+        "http://127.0.0.1:port",
+        "http://a b",
+        "",
+        "ftp://127.0.0.1",
+        "http://",
+        "http://127.0.0.1:1/x",
+        "http://127.0.0.1:1?",
+        "http://127.0.0.1:1/#",
+    ],
 )
 def test_what_is_no_address_is_a_failure(url: str) -> None:
     """It is told in one line, with the flag and an example."""

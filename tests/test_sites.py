@@ -141,6 +141,8 @@ async def test_gpu_models_are_known_when_a_site_is_built_again(tools: Tools) -> 
         ({"endpoint": "https://{region}.other.test"}, False),
         ({"account_id": "another"}, False),
         ({"access_key": secret("another-access-of-scp")}, False),
+        ({"access_key": SecretSource(env="THE_SAME_KEY")}, True),
+        ({"access_key": SecretSource(env="NO_SUCH_KEY")}, False),
     ],
 )
 async def test_what_another_tenant_had_is_not_kept(
@@ -148,7 +150,8 @@ async def test_what_another_tenant_had_is_not_kept(
 ) -> None:
     """An account of one name that is another's at the cloud begins with nothing."""
     config = CONFIG.model_copy(update={"scp": (SCP.model_copy(update=change),)})
-    kept = sites.still_true([built(tools, 0)], site_configs(config))
+    environ = {"THE_SAME_KEY": "access-of-scp"}
+    kept = sites.still_true([built(tools, 0)], site_configs(config), environ)
     assert bool(kept) == holds
 
 

@@ -236,6 +236,21 @@ def test_partial_polls_keep_no_more_than_is_fresh() -> None:
     assert len(shown(kept, 499 * 30.0)) == STALE_AFTER / 30 + 1
 
 
+def test_partial_polls_take_nothing_of_the_last_whole_list_from_people() -> None:
+    """What is too old for the page is told on, with its age, until a whole poll lacks it."""
+    kept = snapshot()
+    kept.update(sighting(record("a", 1), record("b", 2)), 0.0)
+    for now in (200.0, 400.0, 600.0):
+        kept.update(partial(record("b", 3)), now)
+
+    assert shown(kept, 600.0) == {"b": 3.0}
+    [last] = kept.last
+    assert last.times == {("a",): 0.0, ("b",): 600.0}
+    kept.update(sighting(record("b", 3)), 630.0)
+    [last] = kept.last
+    assert last.times == {("b",): 630.0}
+
+
 def test_stale_target_shows_nothing_until_the_next_poll() -> None:
     """Without a poll for longer than `stale_after` all goes, and returns with the next one."""
     kept = snapshot()

@@ -61,6 +61,10 @@ class Followed:
         if (config.tls is None) != (self._config.tls is None):
             why = "tls_server_config came or went; restart to change between http and https"
             raise WebConfigError([f"{self._path}: {why}"], config.files)
+        if self._config.users and not config.users:
+            # A file that is being written, or was cut short, opens no door.
+            why = "basic_auth_users are gone; restart to go without passwords"
+            raise WebConfigError([f"{self._path}: {why}"], config.files)
         self._config = config
         _log.info("web configuration read again", file=str(self._path))
 

@@ -398,8 +398,18 @@ async def test_a_change_is_seen_by_the_next_request(guarded: Served, file: Path)
     write(file, f"basic_auth_users: {{carol: {HASH}}}\n")
     assert await guarded.login() == 401
     assert await guarded.login(basic("carol", PASSWORD)) == 200
-    write(file, "")
-    assert await guarded.login(None) == 200
+
+
+@pytest.mark.parametrize("left", ["", "# being written\n", "basic_auth_users:\n", "rate_limit:\n"])
+async def test_passwords_do_not_go_while_listening(
+    guarded: Served, file: Path, log: io.StringIO, left: str
+) -> None:
+    """A file that was emptied or cut short opens no door: that takes a restart."""
+    write(file, left)
+    for _ in range(2):
+        assert await guarded.login() == 200
+        assert await guarded.login(None) == 401
+    assert log.getvalue().count("restart to go without passwords") == 1
 
 
 @pytest.mark.parametrize("broken", ["basic_auth_users: [\n", "", "basic_auth_users: {alice: no}"])
