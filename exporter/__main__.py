@@ -28,7 +28,12 @@ def run() -> None:
         _leave_on([signal.SIGTERM, signal.SIGINT], 0)
         signal.signal(signal.SIGHUP, signal.SIG_IGN)  # it is to reload, and there is nothing yet
 
-    from exporter.cli import main  # noqa: PLC0415 - see above
+    if sys.argv[1:2] == ["healthcheck"]:
+        from exporter import healthcheck  # noqa: PLC0415 - see above
+
+        sys.exit(healthcheck.main(sys.argv[1:]))
+
+    from exporter.cli import main  # noqa: PLC0415 - the same
     from exporter.threads import all_ended  # noqa: PLC0415 - the same
 
     code = main()

@@ -187,16 +187,7 @@ async def _bundle(arguments: argparse.Namespace, console: Console) -> int:
 
 
 async def _healthcheck(arguments: argparse.Namespace, console: Console) -> int:
-    question = Question(
-        arguments.url,
-        ready=arguments.ready,
-        username=arguments.username,
-        password_file=arguments.password_file,
-        ca_file=arguments.ca_file,
-        cert_file=arguments.cert_file,
-        key_file=arguments.key_file,
-    )
-    good, text = await asyncio.to_thread(ask, question)
+    good, text = await asyncio.to_thread(ask, Question.of(arguments))
     (console.say if good else console.complain)(text)
     return 0 if good else 1
 

@@ -4,14 +4,18 @@ import base64
 import http.client
 import re
 import ssl
+import sys
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import IO
+from typing import IO, Self
 from urllib.parse import urlsplit
+
+from exporter import flags
 
 _TIMEOUT_SECONDS = 4.0
 _UNAUTHORIZED = 401
@@ -32,6 +36,19 @@ class Question:
     ca_file: Path | None = None
     cert_file: Path | None = None
     key_file: Path | None = None
+
+    @classmethod
+    def of(cls, arguments: Namespace) -> Self:
+        """Return what the flags ask."""
+        return cls(**{field.name: getattr(arguments, field.name) for field in fields(cls)})
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the command by itself: a supervisor runs it often, and the daemon's imports are dear."""
+    good, text = ask(Question.of(flags.parse(argv)))
+    with suppress(OSError):
+        print(text, file=sys.stdout if good else sys.stderr, flush=True)
+    return 0 if good else 1
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):

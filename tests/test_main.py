@@ -252,3 +252,21 @@ def test_a_thread_that_never_ends_does_not_keep_the_process() -> None:
     )
     ended = subprocess.run([sys.executable, "-c", program], timeout=60, check=False)  # noqa: S603 - the tests' own
     assert ended.returncode == 3
+
+
+def test_a_healthcheck_loads_next_to_nothing() -> None:
+    """A supervisor runs it every few seconds: neither the server nor the clouds are imported."""
+    program = (
+        "import atexit, sys\n"
+        "from exporter.__main__ import run\n"
+        "dear = {'aiohttp', 'pydantic', 'structlog'}\n"
+        "atexit.register(lambda: print(sorted(dear & {*sys.modules})))\n"
+        "sys.argv[1:] = ['healthcheck', '--url=http://127.0.0.1:1']\n"
+        "run()\n"
+    )
+    ended = subprocess.run(  # noqa: S603 - the tests' own
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("http://127.0.0.1:1: ")
+    assert ended.stdout == "[]\n"
