@@ -8,7 +8,7 @@ SEED ?= 0
 SECONDS ?= 180
 BIN := $(VENV)/bin
 
-.PHONY: run test scale audit bench drill recordings pictures format docs tools clean help
+.PHONY: run test scale audit bench drill recordings pictures minimum lock format docs tools clean help
 
 help:
 	@echo "make run                        run the demo: simulated clouds and the exporter"
@@ -61,6 +61,14 @@ recordings: $(VENV)/.installed-dev
 pictures: $(VENV)/.installed-dev
 	$(BIN)/python -m boards.drawing
 
+# The tests with the oldest dependencies that are allowed, about 5 minutes.
+minimum: $(VENV)/.installed-dev
+	@sh scripts/test-minimum.sh "$(PYTHON)"
+
+# What the image installs, down to the hash of each file.
+lock: $(VENV)/.installed-dev
+	@sh scripts/lock.sh
+
 format: $(VENV)/.installed-dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
@@ -69,6 +77,7 @@ docs: $(VENV)/.installed-dev
 	$(BIN)/python -m boards
 	$(BIN)/python scripts/metrics_reference.py > docs/metrics.md
 	$(BIN)/python scripts/configuration_reference.py > docs/configuration.md
+	$(BIN)/python scripts/deploy_files.py
 
 # Tools that some tests need. Where they can't be installed, those tests say so and are skipped.
 tools:

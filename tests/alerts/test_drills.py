@@ -51,7 +51,9 @@ def newest() -> Path:
     if not (folder / "promtool").is_file():
         module = f"github.com/prometheus/prometheus/cmd/promtool@{NEWEST}"
         environ = {**os.environ, "GOBIN": str(folder)}
-        subprocess.run(["go", "install", module], env=environ, check=True)  # noqa: S603, S607
+        built = subprocess.run(["go", "install", module], env=environ, check=False)  # noqa: S603, S607
+        if built.returncode != 0:
+            pytest.skip("NEEDS go and its modules")
     return folder / "promtool"
 
 
