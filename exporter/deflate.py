@@ -58,10 +58,17 @@ def join(pieces: Iterable[Packed]) -> Packed:
     return Packed(b"".join(parts), crc, size, lines, _shift(size))
 
 
-def gzip(piece: Packed) -> bytes:
-    """Return a piece as a whole gzip stream."""
-    end = piece.crc.to_bytes(4, "little") + (piece.size & 0xFFFFFFFF).to_bytes(4, "little")
-    return b"".join((_HEADER, piece.data, _LAST_BLOCK, end))
+def gzip(pieces: Iterable[Packed]) -> list[bytes]:
+    """Return the parts of the gzip stream of all pieces; nothing of them is copied."""
+    parts = [_HEADER]
+    crc = size = 0
+    for piece in pieces:
+        if piece.size:
+            parts.append(piece.data)
+            crc = _multiply(piece.shift, crc) ^ piece.crc
+            size += piece.size
+    end = crc.to_bytes(4, "little") + (size & 0xFFFFFFFF).to_bytes(4, "little")
+    return [*parts, _LAST_BLOCK + end]
 
 
 # Polynomials over GF(2) modulo the CRC's, as zlib holds them: the highest bit is x^0.

@@ -55,9 +55,9 @@ class Page:
         while some := tuple(islice(texts, _JOINED_LINES)):
             yield b"".join(some)
 
-    def gzipped(self) -> bytes:
-        """Return the page as a gzip stream."""
-        return deflate.gzip(deflate.join(self.packed))
+    def gzipped(self) -> Sequence[bytes]:
+        """Return the page as the parts of a gzip stream."""
+        return deflate.gzip(self.packed)
 
 
 @dataclass(frozen=True, slots=True)

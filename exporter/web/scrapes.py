@@ -1,11 +1,10 @@
 """The page for Prometheus."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 
 from aiohttp import web
 
 from exporter.app import Application
-from exporter.exposition import Page
 from exporter.negotiation import accepts_gzip, content_type
 from exporter.web.sending import send
 
@@ -38,14 +37,16 @@ class Scrapes:
         self._application.note_served(page)
         headers = {"Content-Type": page.content_type, "Vary": "Accept, Accept-Encoding"}
         if accepts_gzip(_joined(request, "Accept-Encoding")):
+            parts = page.gzipped()
             headers["Content-Encoding"] = "gzip"
-            return web.Response(body=page.gzipped(), headers=headers)
+            headers["Content-Length"] = str(sum(map(len, parts)))
+            return web.Response(body=_sent(parts), headers=headers)
         headers["Content-Length"] = str(page.size)
-        return web.Response(body=_chunks(page), headers=headers)
+        return web.Response(body=_sent(page.chunks()), headers=headers)
 
 
-async def _chunks(page: Page) -> AsyncIterator[bytes]:
-    for chunk in page.chunks():
+async def _sent(chunks: Iterable[bytes]) -> AsyncIterator[bytes]:
+    for chunk in chunks:
         yield chunk
 
 
