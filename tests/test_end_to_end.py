@@ -396,4 +396,4 @@ async def test_once_is_good_for_a_cron_job(launch: Launch, tmp_path: Path) -> No
     await post(f"{url}/_faults", {"kind": "refuse", "reason": "forbidden", "cloud": "nsml"})
     program = await launch(*EXPORTER, "once", f"--config.file={file}", environ=keys)
     assert await program.ends() == 2
-    assert "reason=forbidden" in program.output
+    assert "nsml/research/projects: forbidden: HTTP 403" in program.output

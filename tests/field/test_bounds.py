@@ -102,6 +102,7 @@ def fleets() -> Iterator[bytes]:
 
 
 @pytest.mark.slow
+@pytest.mark.scale
 async def test_two_thousand_polls_of_new_objects_leave_everything_flat(field: Field) -> None:
     """Neither objects in memory, nor tasks, nor series grow with the ids that came and went."""
     made = fleets()

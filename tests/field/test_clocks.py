@@ -54,6 +54,7 @@ async def test_a_clock_that_is_a_little_off_is_measured(field_of: Open, log: io.
 
 
 @pytest.mark.slow
+@pytest.mark.scale
 @pytest.mark.parametrize("zone", ["Asia/Seoul", "America/New_York"])
 async def test_times_are_read_alike_in_every_zone(zone: str) -> None:
     """The tests that read and write times pass wherever the process believes to be."""
