@@ -16,7 +16,7 @@ from tests.alerts.test_rules import CONTRACT, EXPORTED, SCRAPED
 
 NEWEST = "v0.316.0"  # of the module, which is Prometheus 3.16.0
 # Those that take seconds; the rest are for `make scale`.
-QUICK = {"deletions", "large", "pages", "ranks", "removed", "replicas", "stops", "versions"}
+QUICK = {"deletions", "large", "ranks", "removed", "stops", "versions"}
 SITE = {"cluster", "environment", "region", "team"}  # what a site adds to the targets of a drill
 # Labels that an empty value leaves out: a Prometheus does not tell the two apart.
 MAY_BE_EMPTY = {"environment", "region", "rank", "policy_nat"}
