@@ -38,7 +38,7 @@ test: $(VENV)/.installed-dev tools
 
 # What takes minutes: fleets of thousands, real scrapers. Not part of `make test`, but of .ci/run.
 scale: $(VENV)/.installed-dev tools
-	$(BIN)/python -m pytest -m scale
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m scale
 
 # Ratios on this machine, about 20 minutes; BENCH=--quick takes a minute. See docs/performance.md.
 bench: $(VENV)/.installed-dev
