@@ -1,6 +1,7 @@
 """The configuration file: what it means, and what is said of its faults."""
 
 import datetime as dt
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -317,3 +318,12 @@ def test_no_secret_written_without_quotes_is_ever_shown(
     with pytest.raises(ConfigError) as caught:
         config.load(path, {})
     assert "hush" not in str(caught.value)
+
+
+def test_a_pipe_is_no_configuration_file(tmp_path: Path) -> None:
+    """It is refused at once: to read it would be to wait for somebody who writes."""
+    path = tmp_path / "pipe.yml"
+    os.mkfifo(path)
+    with pytest.raises(ConfigError) as caught:
+        config.load(path, {})
+    assert caught.value.problems == (f"{path}: is not a regular file",)
