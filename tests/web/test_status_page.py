@@ -77,19 +77,23 @@ async def test_the_page_shows_the_truth(daemon: Daemon, visit: Visit) -> None:
     assert Counter(shown) == Counter(
         (node.name, node.state, region.region) for region in truth.scp for node in region.gpu_nodes
     )
-    await visit.go("Fabrics")
-    shown_fabrics = zip(await visit.column(1), await visit.column(2), strict=True)
-    assert Counter(shown_fabrics) == Counter(
+    fabrics = Counter(
         (fabric.name, fabric.state) for region in truth.scp for fabric in region.cluster_fabrics
     )
-    await visit.go("Runs")
-    shown_runs = zip(await visit.column(1), await visit.column(3), strict=True)
-    assert Counter(shown_runs) == Counter(
+    await visit.go("Fabrics")
+    await expect(visit.rows).to_have_count(fabrics.total())
+    shown_fabrics = zip(await visit.column(1), await visit.column(2), strict=True)
+    assert Counter(shown_fabrics) == fabrics
+    runs = Counter(
         (run.name, f"{len(run.nodes)} RUNNING")
         for project in truth.nsml.projects
         for run in project.runs
         if run.state == "RUN_STATE_IN_PROGRESS"
     )
+    await visit.go("Runs")
+    await expect(visit.rows).to_have_count(runs.total())
+    shown_runs = zip(await visit.column(1), await visit.column(3), strict=True)
+    assert Counter(shown_runs) == runs
 
 
 async def test_a_node_that_fails_comes_first_without_a_reload(daemon: Daemon, visit: Visit) -> None:
