@@ -271,6 +271,7 @@ async def test_the_keyboard_is_enough(daemon: Daemon, visit: Visit) -> None:
     await keyboard.press("Enter")
     await expect(focused).to_have_text("GPU nodes")
     await keyboard.press("Tab")
+    await expect(visit.rows).to_have_count(tools.NODES)
     await keyboard.type("kr-east1")
     east = [each for each in await visit.column(4) if each == "kr-east1"]
     await expect(visit.rows).to_have_count(len(east))
@@ -309,6 +310,7 @@ async def test_a_question_stands_in_the_address(visit: Visit) -> None:
     """A search can be passed on as a link, and the link asks the same."""
     await visit.open("nodes?q=kr-east1&state=RUNNING&sort=-gpu_node_name")
     await expect(visit.page.get_by_label("Search nodes")).to_have_value("kr-east1")
+    await expect(visit.rows.first).to_contain_text("kr-east1")
     assert set(await visit.column(4)) == {"kr-east1"}
     await visit.page.get_by_label("Search nodes").fill("no such node")
     await expect(visit.page.get_by_text(f"0 of {tools.NODES} nodes")).to_be_visible()
