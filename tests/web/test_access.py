@@ -6,15 +6,13 @@ import io
 import os
 import shutil
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import bcrypt
 import pytest
-import structlog
 from pydantic import SecretStr
 
-from exporter import logs
 from exporter.app import Application
 from exporter.credentials import SETTLED_NS
 from exporter.web import access, passwords, web_config
@@ -28,21 +26,6 @@ from tests.web.serving import HASH, LOGIN, PASSWORD, USER, USERS, Served, servin
 OTHER_HASH = "$2b$04$9V0R7YIEIVSuM1jYzIUVPeqxNMcrIIw6Ra62C5o0ncsXdC3Iq6z9q"
 USERS_OF_ONE = {USER: SecretStr(HASH)}
 PATHS = ("/", "/metrics", "/-/healthy", "/-/ready", "/nothing", "/dashboards/", "/config")
-
-
-@pytest.fixture(autouse=True)
-def log() -> Iterator[io.StringIO]:
-    """Give the log, as the daemon writes it."""
-    stream = io.StringIO()
-    logs.configure("info", "logfmt", logs.Redactor(), stream)
-    yield stream
-    structlog.reset_defaults()
-
-
-@pytest.fixture
-def clock() -> FakeClock:
-    """Give the time of the exporter."""
-    return FakeClock()
 
 
 @pytest.fixture

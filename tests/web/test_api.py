@@ -1,20 +1,17 @@
 """The JSON for programs and the status page, and the configuration, over real sockets."""
 
-import io
 import json
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import structlog
 
-from exporter import logs
 from exporter.app import Application
 from exporter.simulator.faults import FieldValue, Status
 from exporter.simulator.server import Simulator
-from tests.clocks import START_WALL, FakeClock, run_threads_inline
+from tests.clocks import START_WALL
 from tests.seen import gpu_node, gpu_node_target, sighting
 from tests.simulated import config_text, first_polls, read_config, write
 from tests.web.serving import Served, serving
@@ -36,36 +33,6 @@ TARGET_KEYS = [
     "reported_objects",
     "last_error",
 ]
-
-
-@pytest.fixture(autouse=True)
-def log() -> Iterator[io.StringIO]:
-    """Give the log, as the daemon writes it."""
-    stream = io.StringIO()
-    logs.configure("info", "logfmt", logs.Redactor(), stream)
-    yield stream
-    structlog.reset_defaults()
-
-
-@pytest.fixture
-def clock() -> FakeClock:
-    """Give the time of the exporter and of the clouds."""
-    return FakeClock()
-
-
-@pytest.fixture
-async def simulator(clock: FakeClock) -> AsyncIterator[Simulator]:
-    """Give simulated clouds in which nothing happens by chance."""
-    async with Simulator(16, seed=7, speed=0, alive=False, clock=clock.wall) as made:
-        yield made
-
-
-@pytest.fixture
-async def app(simulator: Simulator, clock: FakeClock) -> AsyncIterator[Application]:
-    """Give an application without a configuration."""
-    run_threads_inline()
-    async with Application(environ=simulator.credentials, clock=clock) as application:
-        yield application
 
 
 @pytest.fixture

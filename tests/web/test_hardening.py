@@ -5,60 +5,28 @@ import base64
 import io
 import re
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
 import pytest
-import structlog
 from aiohttp.web import PlainResource
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from exporter import logs
 from exporter.app import Application
 from exporter.clouds.http import MAX_BODY_BYTES
 from exporter.poller import Poller
 from exporter.simulator.server import Simulator
 from exporter.web import connections, listening, passwords, sending, web_config
 from exporter.web.server import Options
-from tests.clocks import FakeClock, run_threads_inline
+from tests.clocks import FakeClock
 from tests.simulated import config_text, first_polls, read_config, until, write
 from tests.web.serving import USERS, Served, serving
 
 HEALTHY = b"GET /-/healthy HTTP/1.1\r\nHost: exporter\r\n\r\n"
 SECRET_OF_THE_SYSTEM = b"root:x:0:"
 INTERVAL = 30.0
-
-
-@pytest.fixture(autouse=True)
-def log() -> Iterator[io.StringIO]:
-    """Give the log, as the daemon writes it."""
-    stream = io.StringIO()
-    logs.configure("info", "logfmt", logs.Redactor(), stream)
-    yield stream
-    structlog.reset_defaults()
-
-
-@pytest.fixture
-def clock() -> FakeClock:
-    """Give the time of the exporter and of the clouds."""
-    return FakeClock()
-
-
-@pytest.fixture
-async def simulator(clock: FakeClock) -> AsyncIterator[Simulator]:
-    """Give simulated clouds in which nothing happens by chance."""
-    async with Simulator(8, seed=7, speed=0, alive=False, clock=clock.wall) as simulator:
-        yield simulator
-
-
-@pytest.fixture
-async def app(simulator: Simulator, clock: FakeClock) -> AsyncIterator[Application]:
-    """Give an application without a configuration yet."""
-    run_threads_inline()
-    async with Application(environ=simulator.credentials, clock=clock) as application:
-        yield application
 
 
 @pytest.fixture

@@ -4,12 +4,10 @@ import asyncio
 import io
 import json
 import threading
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable
 
 import pytest
-import structlog
 
-from exporter import logs
 from exporter.app import Application
 from exporter.config import Config
 from exporter.discovery import Group
@@ -25,15 +23,6 @@ from tests.seen import (
 )
 from tests.simulated import PATIENCE_SECONDS, until
 from tests.web.serving import Served, serving
-
-
-@pytest.fixture(autouse=True)
-def log() -> Iterator[io.StringIO]:
-    """Give the log, as the daemon writes it."""
-    stream = io.StringIO()
-    logs.configure("info", "logfmt", logs.Redactor(), stream)
-    yield stream
-    structlog.reset_defaults()
 
 
 @pytest.fixture

@@ -5,16 +5,15 @@ import gzip
 import io
 import re
 import socket
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import aiohttp
 import pytest
-import structlog
 from aiohttp import web
 
-from exporter import flags, logs
+from exporter import flags
 from exporter.app import Application
 from exporter.negotiation import OPENMETRICS, TEXT
 from exporter.simulator.faults import Hang, Status
@@ -23,40 +22,10 @@ from exporter.snapshots import TargetId
 from exporter.web import scrapes, sending
 from exporter.web.listening import ListenError, listen, listen_error, split_address
 from exporter.web.server import Options, Server
-from tests.clocks import FakeClock, run_threads_inline
+from tests.clocks import FakeClock
 from tests.simulated import config_text, first_polls, read_config, until, value
 
 LOCAL = "127.0.0.1:0"
-
-
-@pytest.fixture(autouse=True)
-def log() -> Iterator[io.StringIO]:
-    """Give the log, as the daemon writes it."""
-    stream = io.StringIO()
-    logs.configure("info", "logfmt", logs.Redactor(), stream)
-    yield stream
-    structlog.reset_defaults()
-
-
-@pytest.fixture
-def clock() -> FakeClock:
-    """Give the time of the exporter and of the clouds."""
-    return FakeClock()
-
-
-@pytest.fixture
-async def simulator(clock: FakeClock) -> AsyncIterator[Simulator]:
-    """Give simulated clouds in which nothing happens by chance."""
-    async with Simulator(16, seed=7, speed=0, alive=False, clock=clock.wall) as simulator:
-        yield simulator
-
-
-@pytest.fixture
-async def app(simulator: Simulator, clock: FakeClock) -> AsyncIterator[Application]:
-    """Give an application that runs until the end of the test, without a configuration yet."""
-    run_threads_inline()
-    async with Application(environ=simulator.credentials, clock=clock) as application:
-        yield application
 
 
 @dataclass

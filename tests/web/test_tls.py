@@ -4,14 +4,12 @@ import asyncio
 import io
 import shutil
 import ssl
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import aiohttp
 import pytest
-import structlog
 
-from exporter import logs
 from exporter.app import Application
 from exporter.web import connections, listening, tls
 from exporter.web.access import WebConfigError, load
@@ -26,15 +24,6 @@ pytestmark = pytest.mark.tool("openssl")
 TLS = "tls_server_config:\n  cert_file: server.crt\n  key_file: server.key\n"
 CLIENT_CA = TLS + "  client_ca_file: clients.crt\n  client_auth_type: "
 SANS = CLIENT_CA + "RequireAndVerifyClientCert\n  client_allowed_sans: "
-
-
-@pytest.fixture(autouse=True)
-def log() -> Iterator[io.StringIO]:
-    """Give the log, as the daemon writes it."""
-    stream = io.StringIO()
-    logs.configure("info", "logfmt", logs.Redactor(), stream)
-    yield stream
-    structlog.reset_defaults()
 
 
 @pytest.fixture
