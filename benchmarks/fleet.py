@@ -15,7 +15,7 @@ import msgspec
 from yarl import URL
 
 from exporter.clouds.http import open_session, request
-from exporter.clouds.rows import split
+from exporter.clouds.answers import split
 from exporter.clouds.scp import api
 from exporter.clouds.scp.signing import ScpDialect
 from exporter.simulator.fleet import Place
