@@ -9,7 +9,7 @@ families are gauges.
 
 import re
 from abc import ABC, abstractmethod
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -91,6 +91,11 @@ class ObjectFamily(Family[T]):
 
     __slots__ = ()
 
+    @property
+    def shows(self) -> str:
+        """The attribute that an object's lines show beside its labels; empty if there is none."""
+        return ""
+
     @abstractmethod
     def bind(self, to: Binding) -> Lines[T]:
         """Return the function that writes the lines of an object of one target."""
@@ -118,13 +123,18 @@ class Info(ObjectFamily[T]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Value(ObjectFamily[T]):
-    """A number of an object; no sample where it is None."""
+    """A number of an object, the attribute `value`; no sample where it is None."""
 
-    value: Callable[[T], float | None]
+    value: str
+
+    @property
+    def shows(self) -> str:
+        """The number."""
+        return self.value
 
     def bind(self, to: Binding) -> Lines[T]:
         """Return the function that writes the line of an object, or none."""
-        name, value_of, labels = self.name, self.value, to.writer(self.labels)
+        name, value_of, labels = self.name, attrgetter(self.value), to.writer(self.labels)
 
         def lines(item: T) -> str:
             value = value_of(item)
@@ -137,19 +147,23 @@ class Value(ObjectFamily[T]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State(ObjectFamily[T]):
-    """One series for each listed state, of which the present one is 1."""
+    """One series for each listed state, of which the present one, `state_name`, is 1."""
 
     kind: str
-    state: Callable[[T], str] = attrgetter("state_name")
 
     @property
     def own_labels(self) -> tuple[str, ...]:
         """The label `state`."""
         return ("state",)
 
+    @property
+    def shows(self) -> str:
+        """The state."""
+        return "state_name"
+
     def bind(self, to: Binding) -> Lines[T]:
         """Return the function that writes an object's lines, one for each listed state."""
-        name, state_of, labels = self.name, self.state, to.writer(self.labels)
+        name, state_of, labels = self.name, attrgetter(self.shows), to.writer(self.labels)
         _check_last("state", (*self.labels, *to.labels))
         tails: dict[str, tuple[str, ...]] = {}
 
@@ -173,23 +187,29 @@ class State(ObjectFamily[T]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Members(ObjectFamily[T]):
-    """Series of an object's parts: `parts` gives their label values by name."""
+    """Series of an object's parts, the attribute `parts`: their labels are attributes of them."""
 
     part_labels: tuple[str, ...]
-    parts: Callable[[T], Iterable[Any]]
+    parts: str
 
     @property
     def own_labels(self) -> tuple[str, ...]:
         """The labels of a part."""
         return self.part_labels
 
+    @property
+    def shows(self) -> str:
+        """The parts."""
+        return self.parts
+
     def bind(self, to: Binding) -> Lines[T]:
         """Return the function that writes an object's lines, one for each distinct part."""
         labels = _Labels((*self.labels, *self.part_labels), to.labels)
         own, inner = _values_of(self.labels), _values_of(self.part_labels)
+        parts_of = attrgetter(self.parts)
 
         def lines(item: T) -> str:
-            each = (labels.fill((*own(item), *inner(part))) for part in self.parts(item))
+            each = (labels.fill((*own(item), *inner(part))) for part in parts_of(item))
             return "".join(f"{self.name}{text}}} 1.0\n" for text in dict.fromkeys(each))
 
         return lines
@@ -205,7 +225,7 @@ class StateCounts(ListFamily[T]):
     """
 
     kind: str
-    states: Callable[[T], Iterable[str] | None]
+    states: Callable[[T], tuple[str, ...] | None]
 
     @property
     def own_labels(self) -> tuple[str, ...]:
@@ -219,31 +239,38 @@ class StateCounts(ListFamily[T]):
         _check_last("state", (*self.labels, *to.labels))
 
         def lines(items: Collection[T]) -> str:
-            counts: defaultdict[tuple[Any, ...], Counter[str]] = defaultdict(Counter)
-            for item in items:
-                states = states_of(item)
-                if states is not None:
-                    group = counts[group_of(item)]
-                    for state in states:
-                        group[state] += 1
+            # Equal ones are counted first, which is quick, and their labels written once.
+            counts = Counter([(group_of(item), states_of(item)) for item in items])
             return "".join(self._lines(counts, labels, to))
 
         return lines
 
     def _lines(
-        self, counts: Mapping[tuple[Any, ...], Counter[str]], labels: "_Labels", to: Binding
+        self,
+        counts: Mapping[tuple[tuple[Any, ...], tuple[str, ...] | None], int],
+        labels: "_Labels",
+        to: Binding,
     ) -> Iterator[str]:
-        listed = to.vocabularies[self.kind].listed
-        totals: dict[str, Counter[str]] = {}
-        for group, by_state in counts.items():
-            # By their text, for groups that differ only in a null for an empty label are one.
-            text = labels.fill(group)
-            total = totals.setdefault(text, Counter(dict.fromkeys(listed, 0)))
-            for state, count in by_state.items():
-                total[to.state(self.kind, state)] += count
-        for text, by_state in totals.items():
-            for state, count in by_state.items():
-                yield f'{self.name}{text},state="{state}"}} {go_float(count)}\n'
+        listed = dict.fromkeys(to.vocabularies[self.kind].listed, 0)
+        totals: dict[str, dict[str, int]] = {}
+        for (group, states), count in counts.items():
+            if states is not None:
+                # By their text, for groups that differ only in a null for an empty label are one.
+                total = totals.setdefault(labels.fill(group), listed.copy())
+                for state in states:
+                    label = to.state(self.kind, state)
+                    total[label] = total.get(label, 0) + count
+        # Sorted, so that a list in another order is the same text.
+        for text, total in sorted(totals.items()):
+            unlisted = sorted(total.keys() - listed.keys())
+            counted = tuple((state, total[state]) for state in (*listed, *unlisted))
+            yield (self.name + text).join(_count_tails(counted))
+
+
+@lru_cache(maxsize=1024)
+def _count_tails(counts: tuple[tuple[str, int], ...]) -> tuple[str, ...]:
+    """Return what stands behind the labels of a group; str.join puts those before each."""
+    return ("", *(f',state="{state}"}} {go_float(count)}\n' for state, count in counts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,26 +333,18 @@ def _values_of(
     names: tuple[str, ...], derived: Mapping[str, Callable[[Any], str]] | None = None
 ) -> Callable[[Any], tuple[Any, ...]]:
     """Return a function that reads attributes as a tuple, whatever their number."""
-    derived = derived or {}
-    getters = {name: derived.get(name) or attrgetter(name) for name in names}
-    if len(names) == 1 or not names:
-        return lambda item: tuple([getter(item) for getter in getters.values()])
-    in_order = itemgetter(*names)
-    # Fields of a model are read past its attributes, which cost several times as much.
-    computed = {name: getters[name] for name in names if name in derived}
-
-    def values(item: Any) -> tuple[Any, ...]:  # noqa: ANN401 - of any model
-        known = vars(item)
-        if computed:
-            known = known | {name: getter(item) for name, getter in computed.items()}
-        try:
-            found: tuple[Any, ...] = in_order(known)
-        except KeyError:
-            computed.update({name: getters[name] for name in names if name not in vars(item)})
-            return values(item)
-        return found
-
-    return values
+    computed = {name: get for name, get in (derived or {}).items() if name in names}
+    read = tuple(name for name in names if name not in computed)
+    if computed:
+        attributes, order = _values_of(read), [(*read, *computed).index(name) for name in names]
+        in_order = itemgetter(*order, 0)  # one more, for of a single one it makes no tuple
+        return lambda item: in_order(
+            (*attributes(item), *[get(item) for get in computed.values()])
+        )[:-1]
+    if len(read) > 1:
+        return attrgetter(*read)
+    getters = [attrgetter(name) for name in read]
+    return lambda item: tuple([get(item) for get in getters])
 
 
 def _escaped(values: tuple[Any, ...]) -> tuple[str, ...]:

@@ -91,7 +91,7 @@ def _objects(seen: LastSeen, snapshot: Snapshot, moment: Moment) -> Iterator[tup
     for key in sorted(seen.records):
         item = seen.records[key].item
         labels = {name: text_of(item, name, binding) for name in (*binding.labels, *info.labels)}
-        shown = {"state": binding.state(state.kind, state.state(item))}
+        shown = {"state": binding.state(state.kind, item.state_name)}
         yield item, labels | shown | _age(seen.times[key], snapshot, moment)
 
 

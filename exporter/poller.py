@@ -141,11 +141,12 @@ class Poller:
         for sheet in self.snapshot.sheets:
             states = [family for family in sheet.table.families if isinstance(family, State)]
             records = sighting.tables[sheet.table.name].values()
-            for name, why in chain.from_iterable(record.invalid for record in records):
+            faulty = [record.invalid for record in records if record.invalid]
+            for name, why in chain.from_iterable(faulty):
                 tally["invalid"] += 1
                 self._tell_fault(name, why)
             for family in states:
-                named = Counter(family.state(record.item) for record in records)
+                named = Counter([record.item.state_name for record in records])
                 tally["unrecognized"] += sum(
                     number
                     for state, number in named.items()

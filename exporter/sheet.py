@@ -8,11 +8,13 @@ joined. So a poll in which little changed costs little, and a scrape costs a cop
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any, Generic
 
 from exporter.clouds.rows import R, Record
 from exporter.deflate import Packed, Packer, join
 from exporter.families import Binding, Lines, ListFamily, ObjectFamily, Table
+from exporter.writers import ObjectWriter
 
 Key = tuple[str, ...]
 
@@ -46,11 +48,10 @@ class _Bucket:
 
     def put(self, key: Key, lines: tuple[bytes, ...]) -> None:
         """Take in an object's lines."""
-        before = self.lines.get(key, (b"",) * len(lines))
+        before = self.lines.get(key) or (b"",) * len(lines)
         self.lines[key] = lines
-        self.stale.update(
-            place for place, line in enumerate(lines) if line is not before[place] != line
-        )
+        pairs = zip(count(), lines, before, strict=False)
+        self.stale.update([place for place, line, old in pairs if line is not old != line])
 
     def drop(self, key: Key) -> None:
         """Forget an object."""
@@ -77,15 +78,13 @@ class Sheet(Generic[R]):
     _records: Mapping[Key, Record[R]] = field(default_factory=dict)
     _generation: int = 0
     _buckets: list[_Bucket] = field(default_factory=lambda: [_Bucket()])
-    _per_object: tuple[tuple[str, Lines[R]], ...] = ()
-    _per_list: tuple[tuple[str, Lines[Any]], ...] = ()
+    _writer: ObjectWriter[R] = field(init=False)
+    _per_list: tuple[tuple[str, Lines[Any]], ...] = field(init=False)
 
     def __post_init__(self) -> None:
         families = self.table.families
-        self._per_object = tuple(
-            (family.name, family.bind(self.binding))
-            for family in families
-            if isinstance(family, ObjectFamily)
+        self._writer = ObjectWriter(
+            [family for family in families if isinstance(family, ObjectFamily)], self.binding
         )
         self._per_list = tuple(
             (family.name, family.bind(self.binding))
@@ -108,13 +107,18 @@ class Sheet(Generic[R]):
             self._bucket(key).drop(key)
         changed = {key: rec for key, rec in records.items() if self._records.get(key) is not rec}
         for key, record in changed.items():
-            self._bucket(key).put(key, self._write(record.item))
+            self._put(key, record)
         self._records = records
         if gone or changed or not self.pieces:
             self._join()
 
-    def _write(self, item: R) -> tuple[bytes, ...]:
-        return tuple([write(item).encode() for _, write in self._per_object])
+    def _put(self, key: Key, record: Record[R]) -> None:
+        bucket, before = self._bucket(key), self._records.get(key)
+        if before is None:
+            bucket.put(key, self._writer.lines(record.item))
+        else:
+            lines = self._writer.lines_anew(bucket.lines[key], before.item, record.item)
+            bucket.put(key, lines)
 
     def _fits(self, objects: int) -> bool:
         """Return whether the number of buckets still suits, with some slack downwards."""
@@ -129,15 +133,18 @@ class Sheet(Generic[R]):
         packer = Packer()
         changed: set[int] = set()
         for bucket in self._buckets:
-            changed |= bucket.pack(packer, len(self._per_object))
+            changed |= bucket.pack(packer, len(self._writer.names))
         pieces = {}
-        for place, (name, _) in enumerate(self._per_object):
+        for place, name in enumerate(self._writer.names):
             known = self.pieces.get(name)
             pieces[name] = self._piece(place) if known is None or place in changed else known
         items = [record.item for record in self._records.values()]
         for name, write in self._per_list:
             text = write(items).encode()
-            pieces[name] = Piece((text,), packer.pack(text))
+            known = self.pieces.get(name)
+            if known is None or known.texts != (text,):
+                known = Piece((text,), packer.pack(text))
+            pieces[name] = known
         self.pieces = pieces
 
     def _piece(self, place: int) -> Piece:

@@ -43,7 +43,7 @@ Outcome = Sighting | Exception | Callable[[Caller], Awaitable[Sighting]]
 
 def node(name: str, state: str = "RUNNING", *invalid: tuple[str, str]) -> Record[GpuNode]:
     """Make the record of a node."""
-    return Record((name,), GpuNode.model_construct(gpu_node_id=name, state=state), invalid)
+    return Record((name,), GpuNode(gpu_node_id=name, state=state), invalid)
 
 
 def seen(*nodes: Record[GpuNode], complete: bool = True, **more: Any) -> Sighting:  # noqa: ANN401 - its fields

@@ -1,16 +1,20 @@
 """The kinds of fields that the clouds' answers have, each read leniently but exactly.
 
-A value is taken only if it is what its field says: a number in a text field, or a
-negative count, is no value. What does not fit raises, and the row is then read once more
-without that field (see `rows`).
+Rows are read by msgspec, at the pace of C, as long as each value is of its field's own type.
+Where one is not, the row is read again, field by field (see `salvage`): what a field `Also`
+takes is made to be of its type, such as a number in the place of a text, and what does not
+fit even so is no value.
 """
 
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
 from functools import lru_cache
-from typing import TYPE_CHECKING, Annotated
+from math import isfinite
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
+from msgspec import Meta
 
 NOT_REPORTED = "NOT_REPORTED"
 """The state of an object whose state is null, missing, blank or no text."""
@@ -42,7 +46,7 @@ def unix_time(value: object, zone: timezone) -> float | None:
     one that nobody can mean, such as year 1.
     """
     if not isinstance(value, str):
-        raise ValueError("not a text")  # noqa: TRY004 - pydantic turns only this into a fault
+        raise ValueError("not a text")  # noqa: TRY004 - msgspec turns only this into a fault
     return _unix_time(value, zone)
 
 
@@ -58,42 +62,65 @@ def _unix_time(value: str, zone: timezone) -> float | None:
     return moment.timestamp()
 
 
-def _utc_time(value: object) -> float | None:
-    return unix_time(value, UTC)
+@dataclass(frozen=True, slots=True)
+class Also:
+    """What a field takes beside values of its type: the function returns the value it means.
+
+    Other values it returns as they are.
+    """
+
+    meant: Callable[[Any], Any]
 
 
-def _korean_time(value: object) -> float | None:
-    return unix_time(value, KOREA)
+if TYPE_CHECKING:
+    UtcTime = float | None
+    KoreanTime = float | None
+else:
+
+    class UtcTime(float):
+        """A point in time as Unix seconds, UTC where the text names no zone; None if blank."""
+
+        __slots__ = ()
+
+    class KoreanTime(float):
+        """A point in time as Unix seconds, UTC+9 where the text names no zone; None if blank."""
+
+        __slots__ = ()
+
+
+TIMES: dict[object, timezone] = {UtcTime: UTC, KoreanTime: KOREA}
+
+
+def read_time(kind: type, value: object) -> float | None:
+    """Return the time that a text means, for msgspec. Raises ValueError, without the text."""
+    try:
+        moment = unix_time(value, TIMES[kind])
+    except ValueError:
+        raise ValueError("not a time that can be meant") from None
+    return None if moment is None else kind(moment)
+
+
+def _text(value: object) -> object:
+    number = isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+    return str(value) if number else value
+
+
+def _id(value: object) -> object:
+    return _text(value.strip() if isinstance(value, str) else value)
 
 
 def _whole(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-# A text is the common case, tried first, and read without a call of Python.
-_Number = Annotated[int | Annotated[float, Field(allow_inf_nan=False)], AfterValidator(str)]
+Text = Annotated[str, Also(_text)]
+"""A text that a service may also give as a number."""
 
-if TYPE_CHECKING:
-    Id = str
-    Text = str
-else:
-    Id = Annotated[
-        Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)] | _Number,
-        Field(union_mode="left_to_right"),
-    ]
-    """What names an object: not blank; a number is its text."""
+Id = Annotated[str, Meta(min_length=1), Also(_id)]
+"""What names an object: not blank; a number is its text. Blanks around it go (see `read_row`)."""
 
-    Text = Annotated[str | _Number, Field(union_mode="left_to_right")]
-    """A text that a service may also give as a number."""
-
-Whole = Annotated[int, BeforeValidator(_whole)]
+Whole = Annotated[int, Also(_whole)]
 """A whole number, which a service may also write as `3.0`."""
 
-Count = Annotated[Whole, Field(ge=0, le=MAX_EXACT)]
+Count = Annotated[int, Meta(ge=0, le=MAX_EXACT), Also(_whole)]
 """A number of things, exact as a float."""
-
-UtcTime = Annotated[float | None, BeforeValidator(_utc_time)]
-"""A point in time as Unix seconds, UTC where the text names no zone."""
-
-KoreanTime = Annotated[float | None, BeforeValidator(_korean_time)]
-"""A point in time as Unix seconds, UTC+9 where the text names no zone."""

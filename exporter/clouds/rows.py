@@ -8,22 +8,26 @@ it stands now: no parsing, and, since the Record is the same object, no renderin
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+import msgspec
+from msgspec import Struct
 
 from exporter.clouds.answers import document_of, loads, refuse_error, shape, split
-from exporter.clouds.fields import NOT_REPORTED
+from exporter.clouds.fields import NOT_REPORTED, read_time
 from exporter.clouds.outcomes import BadResponse
+from exporter.clouds.salvage import salvage
 
 MAX_ROWS = 200_000
 _ROWS_AT_ONCE = 500
 
 
-class Row(BaseModel):
-    """What a row of a list is read into: unknown fields ignored, every field optional."""
+class Row(Struct, frozen=True, gc=False):
+    """What a row of a list is read into: unknown fields ignored, every field optional.
 
-    model_config = ConfigDict(extra="ignore", frozen=True, strict=True, hide_input_in_errors=True)
+    No row refers back to itself, so Python's garbage collector need not look at any.
+    """
 
     id_field: ClassVar[str] = "id"
     state_field: ClassVar[str] = ""
@@ -42,8 +46,7 @@ class Row(BaseModel):
 R = TypeVar("R", bound=Row)
 
 
-@dataclass(slots=True, eq=False)
-class Record(Generic[R]):
+class Record(Struct, Generic[R], eq=False, gc=False):
     """A row that was read, and which of its fields were left out as bad, and why.
 
     It never changes, but is not frozen: there is one for each row, and that would cost.
@@ -52,13 +55,6 @@ class Record(Generic[R]):
     key: tuple[str, ...]
     item: R
     invalid: tuple[tuple[str, str], ...] = ()
-
-    @property
-    def lacks_state(self) -> bool:
-        """Whether the row should have a state, and has not even a bad one."""
-        field = self.item.state_field
-        bad = any(name == field for name, _ in self.invalid)
-        return bool(field) and not bad and field not in self.item.model_fields_set
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,22 +124,29 @@ class Reader(Generic[R]):
             if over():
                 raise BadResponse("an answer that takes longer to read than there is time")
             read += [(raw, last.get(raw) or now.get(raw) or read_row(model, raw)) for raw in some]
+        self._refuse_renamed(read)
         rows = {raw: record for raw, record in read if record is not None}
         named = tuple(record for _, record in read if record is not None)
         nameless = tuple(raw for raw, record in read if record is None)
-        self._refuse_renamed(named, nameless)
         return Page(named, nameless, total), rows
 
-    def _refuse_renamed(self, named: tuple[Record[R], ...], nameless: tuple[bytes, ...]) -> None:
+    def _refuse_renamed(self, read: Sequence[tuple[bytes, Record[R] | None]]) -> None:
         """Refuse an answer with several rows, none of which has the field of the id or state.
 
         That is an API that changed; a row in which the field is null is one bad row.
         """
-        field = self.model.id_field
-        if len(nameless) > 1 and not named and not any(_has(raw, field) for raw in nameless):
-            raise BadResponse(f"{len(nameless)} rows without an id")
-        if len(named) > 1 and all(record.lacks_state for record in named):
+        if len(read) > 1 and not any(
+            record is not None or _has(raw, self.model.id_field) for raw, record in read
+        ):
+            raise BadResponse(f"{len(read)} rows without an id")
+        named = [(raw, record) for raw, record in read if record is not None]
+        if len(named) > 1 and all(self._lacks_state(raw, record) for raw, record in named):
             raise BadResponse(f"{len(named)} rows without a state")
+
+    def _lacks_state(self, raw: bytes, record: Record[R]) -> bool:
+        """Return whether a row should have a state, and has not even a bad one."""
+        field = self.model.state_field
+        return bool(field) and record.item.state_name == NOT_REPORTED and not _has(raw, field)
 
 
 def _sliced(raws: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
@@ -158,17 +161,24 @@ def _has(raw: bytes, field: str) -> bool:
     return isinstance(row, dict) and field in row
 
 
+@cache
+def _decoder(model: type[R]) -> msgspec.json.Decoder[R]:
+    return msgspec.json.Decoder(model, dec_hook=read_time)
+
+
 def read_row(model: type[R], raw: bytes) -> Record[R] | None:
     """Read the JSON of one row; None for a row that names no object.
 
     A field that does not fit is left out, nested ones on their own, and named in `invalid`.
     """
     try:
-        # Not by model_validate_json, which costs a tenth more for what is not used here.
-        item: R = model.__pydantic_validator__.validate_json(raw)
-    except ValidationError:
-        return _read_leniently(model, raw)
+        item = _decoder(model).decode(raw)
+    except (msgspec.MsgspecError, RecursionError):
+        return _read_slowly(model, raw)
     key = item.key
+    for part in key:
+        if part != part.strip():
+            return _read_slowly(model, raw)
     return Record(key, item) if key else None
 
 
@@ -188,58 +198,18 @@ def read_object(model: type[R], body: bytes, named: Mapping[str, str], wrapper: 
     others = [key for key, told in ids.items() if str(told).strip() != named[key]]
     if others:
         raise BadResponse(f"an answer about another {others[0]} than was asked for")
-    return _without_bad_fields(model, {**answer, **named})
+    return _salvaged(model, {**answer, **named})
 
 
-def _read_leniently(model: type[R], raw: bytes) -> Record[R] | None:
+def _read_slowly(model: type[R], raw: bytes) -> Record[R] | None:
     try:
         row = loads(raw)
     except ValueError:
         return None
-    record = _without_bad_fields(model, row) if isinstance(row, dict) else None
+    record = _salvaged(model, row) if isinstance(row, dict) else None
     return record if record is not None and record.key else None
 
 
-def _without_bad_fields(model: type[R], row: dict[str, Any]) -> Record[R]:
-    """Read a row, and once more without what did not fit, until all that is left does."""
-    invalid: dict[str, str] = {}
-    while True:
-        try:
-            item = model.model_validate(row)
-        except ValidationError as error:
-            faults = error.errors(include_url=False, include_input=False)
-            # Of the faults of one place the first speaks of the field's usual type.
-            places = {_real_place(row, fault["loc"]): fault["msg"] for fault in reversed(faults)}
-            for place in sorted(places, key=_list_order, reverse=True):
-                invalid[_field_name(place)] = places[place].removeprefix("Value error, ")
-                _remove(row, place)
-        else:
-            return Record(item.key, item, tuple(invalid.items()))
-
-
-def _real_place(row: Any, place: tuple[int | str, ...]) -> tuple[int | str, ...]:  # noqa: ANN401
-    """Return the part of an error's place that is really there: it may end in type names."""
-    real: list[int | str] = []
-    for part in place:
-        if not (isinstance(row, dict) and part in row) and not (
-            isinstance(row, list) and isinstance(part, int) and part < len(row)
-        ):
-            break
-        real.append(part)
-        row = row[part]  # type: ignore[index]  # it is there, as the line above says
-    return tuple(real)
-
-
-def _field_name(place: tuple[int | str, ...]) -> str:
-    return ".".join(part for part in place if isinstance(part, str))
-
-
-def _list_order(place: tuple[int | str, ...]) -> list[tuple[int, str]]:
-    """Sort later elements of a list behind earlier ones, so that they can be removed first."""
-    return [(part, "") if isinstance(part, int) else (-1, part) for part in place]
-
-
-def _remove(row: Any, place: tuple[int | str, ...]) -> None:  # noqa: ANN401
-    for part in place[:-1]:
-        row = row[part]
-    del row[place[-1]]
+def _salvaged(model: type[R], row: Mapping[str, Any]) -> Record[R]:
+    item, faults = salvage(model, row)
+    return Record(item.key, item, tuple(faults.items()))

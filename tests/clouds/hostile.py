@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import fields
+
 from exporter.clouds.nsml.models import Project, Run, RunNode
 from exporter.clouds.rows import Row
 from exporter.clouds.scp.models import (
@@ -111,10 +113,7 @@ FIT_NOWHERE = ("5000 digits", "5000 digits, negative", "NaN", "infinite", "beyon
 
 def breakable(kind: Kind) -> Iterator[str]:
     """Yield the names of the fields that the model reads, as the API writes them."""
-    for name, info in kind.model.model_fields.items():
-        alias = info.alias or name
-        if " " not in alias:
-            yield alias
+    yield from (field.encode_name for field in fields(kind.model) if " " not in field.encode_name)
 
 
 def raw_row(row: Document, **replaced: bytes) -> bytes:

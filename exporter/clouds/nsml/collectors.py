@@ -5,6 +5,8 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec.structs import replace
+
 from exporter.clock import Clock
 from exporter.clouds.http import Caller
 from exporter.clouds.nsml import api, families
@@ -91,7 +93,7 @@ class RunNodes:
         """Return the record with its run's ids, the same one for the same row."""
         pair = known.get(id(record))
         if pair is None or pair[0] is not record:
-            item = record.item.model_copy(update={"project_id": run[0], "run_name": run[1]})
+            item = replace(record.item, project_id=run[0], run_name=run[1])
             pair = (record, Record(item.key, item, record.invalid))
         self._known[id(record)] = pair
         return pair[1]

@@ -3,9 +3,9 @@
 `command` and `envs`, which may hold secrets, are not read.
 """
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
-from pydantic import Field
+from msgspec import Meta, field
 
 from exporter.clouds.fields import (
     Count,
@@ -20,19 +20,20 @@ from exporter.clouds.fields import (
 from exporter.clouds.rows import Row
 
 _RUNNING_EXIT_CODE = -1
+_ExitCode = Annotated[Whole, Meta(ge=-(2**31), lt=2**32)]
 
 
-class Project(Row):
+class Project(Row, frozen=True):
     """A row of GET /projects."""
 
     id_field: ClassVar[str] = "projectId"
     state_field: ClassVar[str] = "status"
 
-    project_id: Id | None = Field(None, alias="projectId")
-    project_name: Text = Field("", alias="projectName")
+    project_id: Id | None = field(default=None, name="projectId")
+    project_name: Text = field(default="", name="projectName")
     status: str = ""
-    run_count: Count | None = Field(None, alias="runCount")
-    node_count: Count | None = Field(None, alias="nodeCount")
+    run_count: Count | None = field(default=None, name="runCount")
+    node_count: Count | None = field(default=None, name="nodeCount")
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -45,19 +46,19 @@ class Project(Row):
         return normal_state(self.status)
 
 
-class Run(Row):
+class Run(Row, frozen=True):
     """A row of GET /projects/runs, or a run's detail."""
 
     id_field: ClassVar[str] = "runName"
     state_field: ClassVar[str] = "status"
 
-    project_id: Id | None = Field(None, alias="projectId")
-    run_name: Id | None = Field(None, alias="runName")
-    project_name: Text = Field("", alias="projectName")
-    run_type: Text = Field("", alias="runType")
+    project_id: Id | None = field(default=None, name="projectId")
+    run_name: Id | None = field(default=None, name="runName")
+    project_name: Text = field(default="", name="projectName")
+    run_type: Text = field(default="", name="runType")
     status: str = ""
-    created: KoreanTime = Field(None, alias="createTime")
-    updated: KoreanTime = Field(None, alias="updateTime")
+    created: KoreanTime = field(default=None, name="createTime")
+    updated: KoreanTime = field(default=None, name="updateTime")
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -70,7 +71,7 @@ class Run(Row):
         return stripped_state("RUN_STATE_", self.status)
 
 
-class RunNode(Row):
+class RunNode(Row, frozen=True):
     """A node that a run has: a row of GET /projects/{project_id}/runs/{run_name}/nodes.
 
     Which run that is, the path of the call says; what the row says has to be the same.
@@ -79,23 +80,23 @@ class RunNode(Row):
     id_field: ClassVar[str] = "nodeId"
     state_field: ClassVar[str] = "state"
 
-    node_id: Id | None = Field(None, alias="nodeId")
-    project_id: str = Field("", alias="project_id of the path")
-    run_name: str = Field("", alias="run_name of the path")
-    told_project_id: Text = Field("", alias="projectId")
-    told_run_name: Text = Field("", alias="runName")
-    project_name: Text = Field("", alias="projectName")
+    node_id: Id | None = field(default=None, name="nodeId")
+    project_id: str = field(default="", name="project_id of the path")
+    run_name: str = field(default="", name="run_name of the path")
+    told_project_id: Text = field(default="", name="projectId")
+    told_run_name: Text = field(default="", name="runName")
+    project_name: Text = field(default="", name="projectName")
     state: str = ""
-    resource_type: Text = Field("", alias="resourceType")
-    container_image: Text = Field("", alias="containerImage")
-    rank_number: Count | None = Field(None, alias="rank")
-    exit_code_number: Whole | None = Field(None, alias="exitCode", ge=-(2**31), lt=2**32)
+    resource_type: Text = field(default="", name="resourceType")
+    container_image: Text = field(default="", name="containerImage")
+    rank_number: Count | None = field(default=None, name="rank")
+    exit_code_number: _ExitCode | None = field(default=None, name="exitCode")
     host: Text = ""
-    tcp_ports: list[int] | None = Field(None, alias="tcpPorts")
+    tcp_ports: list[int] | None = field(default=None, name="tcpPorts")
     # The API page's table spells it so.
-    tcp_prots: list[int] | None = Field(None, alias="tcpProts")
-    created: UtcTime = Field(None, alias="createTime")
-    updated: UtcTime = Field(None, alias="updateTime")
+    tcp_prots: list[int] | None = field(default=None, name="tcpProts")
+    created: UtcTime = field(default=None, name="createTime")
+    updated: UtcTime = field(default=None, name="updateTime")
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -123,7 +124,7 @@ class RunNode(Row):
         return tuple(self.tcp_ports or self.tcp_prots or ())
 
 
-class RunMembers(Row):
+class RunMembers(Row, frozen=True):
     """The states of a run's nodes, once they were read."""
 
     project_id: str

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec.structs import replace
+
 from exporter.clouds.http import Caller
 from exporter.clouds.outcomes import (
     BadRequest,
@@ -164,7 +166,7 @@ def _merge(merged: Listing[NodePool], part: Listing[NodePool]) -> None:
         if known is not None and known is not record:
             details = (known.item.cluster_fabric_details, record.item.cluster_fabric_details)
             both = [fabric for listed in details for fabric in listed or ()]
-            item = record.item.model_copy(update={"cluster_fabric_details": both})
+            item = replace(record.item, cluster_fabric_details=both)
             record = Record(key, item, (*known.invalid, *record.invalid))  # noqa: PLW2901
         merged.records[key] = record
 

@@ -1,7 +1,5 @@
 """The metric families of Samsung Cloud Platform, one table for each resource."""
 
-from operator import attrgetter
-
 from exporter.clouds.scp.models import (
     ApiVersion,
     ClusterFabric,
@@ -9,7 +7,6 @@ from exporter.clouds.scp.models import (
     Image,
     NodePool,
     Product,
-    gpus_of,
 )
 from exporter.families import Info, Members, State, StateCounts, Table, Value
 from exporter.states import Vocabulary
@@ -82,42 +79,42 @@ GPU_NODES: Table[GpuNode] = Table(
             help="GPUs in the node, as the name of its server type states them.",
             source=f"{_NODES}, field server_type",
             labels=_NODE,
-            value=lambda node: gpus_of(node.server_type),
+            value="gpus",
         ),
         Value(
             name="scp_gpu_node_lock_enabled",
             help="Whether the node is protected from deletion.",
             source=f"{_NODES}, field lock_enabled",
             labels=_NODE,
-            value=lambda node: node.lock_enabled,
+            value="lock_enabled",
         ),
         Value(
             name="scp_gpu_node_public_nat_enabled",
             help="Whether the node has a public address by NAT.",
             source=f"{_NODES}, field policy_use_nat",
             labels=_NODE,
-            value=lambda node: node.policy_use_nat,
+            value="policy_use_nat",
         ),
         Value(
             name="scp_gpu_node_pfs_addresses",
             help="Addresses of the node on the network of the parallel file storage.",
             source=f"{_NODES}, length of pfs_ip",
             labels=_NODE,
-            value=lambda node: None if node.pfs_ip is None else len(node.pfs_ip),
+            value="pfs_addresses",
         ),
         Value(
             name="scp_gpu_node_created_timestamp_seconds",
             help="When the node was created, as Unix time.",
             source=f"{_NODES}, field created_at",
             labels=_NODE,
-            value=attrgetter("created_at"),
+            value="created_at",
         ),
         Value(
             name="scp_gpu_node_modified_timestamp_seconds",
             help="When the node was last modified, as Unix time.",
             source=f"{_NODES}, field modified_at",
             labels=_NODE,
-            value=attrgetter("modified_at"),
+            value="modified_at",
         ),
         StateCounts(
             name="scp_gpu_nodes",
@@ -151,7 +148,7 @@ CLUSTER_FABRICS: Table[ClusterFabric] = Table(
             help="Servers that the fabric uses, as the API counts them.",
             source=f"{_FABRICS}, field used_server_count",
             labels=_FABRIC,
-            value=lambda fabric: fabric.used_server_count,
+            value="used_server_count",
         ),
         StateCounts(
             name="scp_cluster_fabric_nodes",
@@ -166,14 +163,14 @@ CLUSTER_FABRICS: Table[ClusterFabric] = Table(
             help="When the fabric was created, as Unix time.",
             source=f"{_FABRICS}, field created_at",
             labels=_FABRIC,
-            value=attrgetter("created_at"),
+            value="created_at",
         ),
         Value(
             name="scp_cluster_fabric_modified_timestamp_seconds",
             help="When the fabric was last modified, as Unix time.",
             source=f"{_FABRICS}, field modified_at",
             labels=_FABRIC,
-            value=attrgetter("modified_at"),
+            value="modified_at",
         ),
     ),
 )
@@ -192,7 +189,7 @@ NODE_POOLS: Table[NodePool] = Table(
             help="Cluster fabrics in the node pool.",
             source=f"{_POOLS}, length of cluster_fabric_details",
             labels=("node_pool_id",),
-            value=lambda pool: pool.fabric_count,
+            value="fabric_count",
         ),
         Members(
             name="scp_node_pool_cluster_fabric_info",
@@ -200,7 +197,7 @@ NODE_POOLS: Table[NodePool] = Table(
             source=f"{_POOLS}, field cluster_fabric_details",
             labels=("node_pool_id",),
             part_labels=(*_FABRIC, "product_id"),
-            parts=lambda pool: pool.fabrics,
+            parts="fabrics",
         ),
     ),
 )
@@ -228,7 +225,7 @@ PRODUCTS: Table[Product] = Table(
             help="Whether the product is AVAILABLE or ACTIVE.",
             source=f"{_PRODUCTS}, field state",
             labels=_PRODUCT,
-            value=lambda product: product.available,
+            value="available",
         ),
     ),
 )
@@ -247,7 +244,7 @@ IMAGES: Table[Image] = Table(
             help="When the image was created, as Unix time.",
             source=f"{_IMAGES}, field created_at",
             labels=("image_id",),
-            value=attrgetter("created_at"),
+            value="created_at",
         ),
     ),
 )
@@ -266,7 +263,7 @@ API_VERSIONS: Table[ApiVersion] = Table(
             help="The Not Before date of a version, as Unix time.",
             source=f"{_VERSIONS}, field not_before",
             labels=("version",),
-            value=lambda version: version.not_before_time,
+            value="not_before_time",
         ),
     ),
 )

@@ -9,7 +9,7 @@ from datetime import UTC
 from functools import lru_cache
 from typing import ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from msgspec import Struct, field
 
 from exporter.clouds.fields import Count, Id, Text, UtcTime, normal_state, unix_time
 from exporter.clouds.rows import Row
@@ -33,12 +33,12 @@ def gpu_model_of(server_type: str | None) -> str:
     return _GPU_MODELS.get(match["letter"], "") if match else ""
 
 
-class GpuNode(Row):
+class GpuNode(Row, frozen=True):
     """A bare-metal server: a row of GET /v1/gpu-nodes."""
 
     state_field: ClassVar[str] = "state"
 
-    gpu_node_id: Id | None = Field(None, alias="id")
+    gpu_node_id: Id | None = field(default=None, name="id")
     gpu_node_name: Text = ""
     account_id: Text = ""
     cluster_fabric_id: Text | None = None
@@ -70,22 +70,30 @@ class GpuNode(Row):
         """The node's state."""
         return normal_state(self.state)
 
+    @property
+    def gpus(self) -> int | None:
+        """The number of its GPUs; None where the server type's name does not state it."""
+        return gpus_of(self.server_type)
 
-class FabricMember(BaseModel):
+    @property
+    def pfs_addresses(self) -> int | None:
+        """The number of its addresses on the parallel file storage; None while they are null."""
+        return None if self.pfs_ip is None else len(self.pfs_ip)
+
+
+class FabricMember(Struct, frozen=True, gc=False):
     """A node as its cluster fabric lists it."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True, strict=True, hide_input_in_errors=True)
 
     state: str = ""
 
 
-class ClusterFabric(Row):
+class ClusterFabric(Row, frozen=True):
     """An RDMA cluster of GPU nodes: a row of GET /v1/cluster-fabrics."""
 
     state_field: ClassVar[str] = "state"
 
-    cluster_fabric_id: Id | None = Field(None, alias="id")
-    cluster_fabric_name: Text = Field("", alias="cluster_name")
+    cluster_fabric_id: Id | None = field(default=None, name="id")
+    cluster_fabric_name: Text = field(default="", name="cluster_name")
     account_id: Text = ""
     node_pool_id: Text = ""
     server_type: Text | None = None
@@ -108,24 +116,22 @@ class ClusterFabric(Row):
         return normal_state(self.state)
 
     @property
-    def member_states(self) -> list[str] | None:
+    def member_states(self) -> tuple[str, ...] | None:
         """The states of the fabric's nodes; None while their list is null."""
         if self.gpu_node_details is None:
             return None
-        return [normal_state(member.state) for member in self.gpu_node_details]
+        return tuple([normal_state(member.state) for member in self.gpu_node_details])
 
 
-class PoolFabric(BaseModel):
+class PoolFabric(Struct, frozen=True, gc=False):
     """A cluster fabric as its node pool lists it."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True, strict=True, hide_input_in_errors=True)
 
     cluster_fabric_id: Text = ""
     cluster_fabric_name: Text = ""
     product_id: Text | None = None
 
 
-class NodePool(Row):
+class NodePool(Row, frozen=True):
     """The servers among which nodes may move: a row of GET /v1/cluster-fabrics/node-pools."""
 
     id_field: ClassVar[str] = "node_pool_id"
@@ -151,10 +157,8 @@ class NodePool(Row):
         return None if self.cluster_fabric_details is None else len(self.fabrics)
 
 
-class ProductAttributes(BaseModel):
+class ProductAttributes(Struct, frozen=True, gc=False):
     """What a server of a product consists of."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True, strict=True, hide_input_in_errors=True)
 
     compute_class_type_name: Text = ""
     cpu_value: Text = ""
@@ -164,13 +168,13 @@ class ProductAttributes(BaseModel):
     memory_value: Text = ""
 
 
-class Product(Row):
+class Product(Row, frozen=True):
     """A server type that can be rented: a row of GET /v1/gpu-nodes/products."""
 
     state_field: ClassVar[str] = "state"
 
-    product_id: Id | None = Field(None, alias="id")
-    product_name: Text = Field("", alias="name")
+    product_id: Id | None = field(default=None, name="id")
+    product_name: Text = field(default="", name="name")
     type: Text = ""
     state: str = ""
     product_attrs: ProductAttributes = ProductAttributes()
@@ -221,14 +225,14 @@ class Product(Row):
         return self.product_attrs.cpu_value
 
 
-class Image(Row):
+class Image(Row, frozen=True):
     """A system that a node can be made with: a row of GET /v1/gpu-nodes/images."""
 
-    image_id: Id | None = Field(None, alias="id")
-    image_name: Text = Field("", alias="name")
+    image_id: Id | None = field(default=None, name="id")
+    image_name: Text = field(default="", name="name")
     os_distro: Text = ""
-    os_version: Text = Field("", alias="scp_os_version")
-    image_type: Text = Field("", alias="scp_image_type")
+    os_version: Text = field(default="", name="scp_os_version")
+    image_type: Text = field(default="", name="scp_image_type")
     created_at: UtcTime = None
 
     @property
@@ -237,10 +241,10 @@ class Image(Row):
         return (self.image_id,) if self.image_id else ()
 
 
-class ApiVersion(Row):
+class ApiVersion(Row, frozen=True):
     """A version of the API: a row of the version document."""
 
-    version_id: Id | None = Field(None, alias="id")
+    version_id: Id | None = field(default=None, name="id")
     status: Text = ""
     not_before: Text | None = None
 

@@ -90,9 +90,9 @@ def test_a_product_is_available_or_not(state: bytes, available: bool | None) -> 
 def test_a_fabric_counts_its_members_by_state() -> None:
     """A member without a state is one, and a list that is null tells nothing."""
     raw = b'{"id": "f", "gpu_node_details": [{"state": "Running"}, {}]}'
-    assert read(ClusterFabric, raw).member_states == ["RUNNING", "NOT_REPORTED"]
+    assert read(ClusterFabric, raw).member_states == ("RUNNING", "NOT_REPORTED")
     assert read(ClusterFabric, b'{"id": "f", "gpu_node_details": null}').member_states is None
-    assert read(ClusterFabric, b'{"id": "f", "gpu_node_details": []}').member_states == []
+    assert read(ClusterFabric, b'{"id": "f", "gpu_node_details": []}').member_states == ()
 
 
 def test_a_pool_has_each_fabric_once() -> None:
