@@ -4,6 +4,8 @@ import contextlib
 import subprocess
 import tempfile
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO
@@ -63,6 +65,17 @@ class Running:
         """The address, without a path."""
         return f"http://127.0.0.1:{self.port}"
 
+    def wait_until_ready(self) -> None:
+        """Return once `/-/ready` is answered with 200; raises DidNotStartError.
+
+        A Prometheus that listens answers 503 to all questions until it has read its data.
+        """
+        deadline = time.monotonic() + START_SECONDS
+        while not _answers(f"{self.url}/-/ready"):
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                raise DidNotStartError(self.output()[-2000:])
+            time.sleep(_PAUSE_SECONDS)
+
     def output(self) -> str:
         """Return what the process has written so far."""
         self._output.seek(0)
@@ -79,6 +92,16 @@ class Running:
         status = Path(f"/proc/{self._process.pid}/status").read_text()
         lines = dict(line.split(":", 1) for line in status.splitlines())
         return int(lines[kind].split()[0]) * 1024
+
+
+def _answers(url: str) -> bool:
+    """Return whether there is a good answer at an address on loopback."""
+    try:
+        with urllib.request.urlopen(url, timeout=START_SECONDS):  # noqa: S310 - its scheme is ours
+            return True
+    except urllib.error.HTTPError as error:
+        error.close()
+        return False
 
 
 def _port_of(process_id: int) -> int:

@@ -94,7 +94,7 @@ async def stage(
         with _exporters(directory, simulator, pace) as exporters:
             ports = await asyncio.to_thread(lambda: [one.port for one in exporters])
             with _scraper(directory, prometheus, ports, pace) as process:
-                await asyncio.to_thread(lambda: process.port)
+                await asyncio.to_thread(process.wait_until_ready)
                 up = Stage(simulator, exporters, Prometheus(process.url, session))
                 await up.until("up == 1", len(REPLICAS))
                 await up.until("nsml_run_node_state == 1", 1)

@@ -169,7 +169,7 @@ async def has_targets(process: Running, wanted: set[str]) -> None:
     async def same() -> bool:
         return await ids(process) == wanted
 
-    await asyncio.to_thread(lambda: process.port)
+    await asyncio.to_thread(process.wait_until_ready)
     await until(same)
 
 

@@ -109,7 +109,7 @@ async def scraping(command: list[str], exporter: Exporter, path: Path) -> AsyncI
     config = path / "scrape.yml"
     config.write_text(SCRAPING.replace("TARGET", exporter.address))
     with running([part.replace("CONFIG", str(config)) for part in command], None, path) as process:
-        await asyncio.to_thread(lambda: process.port)
+        await asyncio.to_thread(process.wait_until_ready)
         yield process
 
 

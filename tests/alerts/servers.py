@@ -98,18 +98,8 @@ class Server:
     @classmethod
     async def of(cls, process: Running) -> "Server":
         """Return the server that a process is, once it listens."""
-        server = cls(process, await asyncio.to_thread(lambda: process.port))
-        await server.ready()
-        return server
-
-    async def ready(self) -> None:
-        """Wait until it says that it is ready."""
-        async with asyncio.timeout(60), aiohttp.ClientSession() as session:
-            while True:
-                async with session.get(f"{self.url}/-/ready") as response:
-                    if response.status == 200:
-                        return
-                await asyncio.sleep(0.05)
+        await asyncio.to_thread(process.wait_until_ready)
+        return cls(process, process.port)
 
     async def get(self, path: str, **query: str) -> Document:
         """Return what it answers to a question."""

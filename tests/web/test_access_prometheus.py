@@ -3,7 +3,7 @@
 import asyncio
 import shutil
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import aiohttp
@@ -24,6 +24,15 @@ CLIENTS = """\
   client_auth_type: RequireAndVerifyClientCert
   client_allowed_sans: [prometheus.example]
 """
+UNVERIFIED = {
+    "RequestClientCert": {"prometheus", "other", "stranger", "none"},
+    "RequireAnyClientCert": {"prometheus", "other", "stranger"},
+    "RequireAnyClientCert\n  client_allowed_sans: [prometheus.example]": {"prometheus", "stranger"},
+    "RequireAnyClientCert\n  client_ca_file: clients.crt": {"prometheus", "other"},
+}
+"""Who is admitted without being verified; the last asks for certificates by one authority, and
+Prometheus then sends no other."""
+
 JOB = """\
   - job_name: {name}
     scheme: https
@@ -61,7 +70,7 @@ async def scraping(tool: str, directory: Path, jobs: str) -> AsyncIterator[Runni
     (directory / "prometheus.yml").write_text("scrape_configs:\n" + jobs)
     flags = ("--web.listen-address=127.0.0.1:0", "--storage.tsdb.path=data")
     with running([tool, "--config.file=prometheus.yml", *flags], directory=directory) as process:
-        await asyncio.to_thread(lambda: process.port)
+        await asyncio.to_thread(process.wait_until_ready)
         yield process
 
 
@@ -109,3 +118,23 @@ async def test_it_scrapes_with_a_client_certificate(
             found = await outcomes(process, len(jobs))
     assert found["prometheus"] == ""
     assert all(found[name] for name in ("other", "stranger", "none"))
+
+
+async def test_it_scrapes_with_a_certificate_that_nobody_verifies(
+    tool: str, directory: Path, app: Application
+) -> None:
+    """Whoever signed it; with none where none is required, and by the name where names count."""
+    clients = ("prometheus", "other", "stranger", "none")
+    jobs, expected = "", {}
+    async with AsyncExitStack() as servers:
+        for number, (kind, good) in enumerate(UNVERIFIED.items()):
+            file = directory / f"{number}.yml"
+            file.write_text(f"{TLS}  client_auth_type: {kind}\n")
+            served = await servers.enter_async_context(serving(app, file))
+            for client in clients:
+                name = f"{client}-{number}"
+                jobs += job(name, served, client.removesuffix("none"))
+                expected[name] = client in good
+        async with scraping(tool, directory, jobs) as process:
+            found = await outcomes(process, len(expected))
+    assert {name: error == "" for name, error in found.items()} == expected, found
