@@ -9,8 +9,7 @@ families are gauges.
 
 import re
 from abc import ABC, abstractmethod
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from operator import attrgetter, itemgetter
@@ -29,8 +28,11 @@ _GO_EXPONENT = 1e6
 _MAX_TAILS = 256
 """A service that writes free text for a state does not fill the memory."""
 
-Lines = Callable[[T], str]
-"""An object, or a collection of them, to lines of the exposition, each with its newline."""
+Lines = Callable[[T], bytes]
+"""An object, or counts of them, to lines of the exposition, each with its newline."""
+
+Labels = Callable[[T], str]
+"""An object to its labels, with the brace before them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +47,9 @@ class Binding:
     expected_states: Collection[str] = ()
     current_state_only: bool = False
     derived: Mapping[str, Callable[[Any], str]] = field(default_factory=dict, compare=False)
-    _writers: dict[tuple[str, ...], Lines[Any]] = field(default_factory=dict, compare=False)
+    _writers: dict[tuple[str, ...], Labels[Any]] = field(default_factory=dict, compare=False)
 
-    def writer(self, names: tuple[str, ...]) -> Lines[Any]:
+    def writer(self, names: tuple[str, ...]) -> Labels[Any]:
         """Return what writes these labels of an object; families with the same share it."""
         if names not in self._writers:
             self._writers[names] = _Labels(names, self.labels, self.derived).writer()
@@ -102,13 +104,18 @@ class ObjectFamily(Family[T]):
 
 
 class ListFamily(Family[T]):
-    """A family whose lines depend on all objects of a list."""
+    """A family whose lines depend on how many objects of a list are alike in something."""
 
     __slots__ = ()
 
+    @property
     @abstractmethod
-    def bind(self, to: Binding) -> Lines[Collection[T]]:
-        """Return the function that writes the lines of all objects of one target."""
+    def alike(self) -> Callable[[T], Hashable]:
+        """What gives what an object is counted as."""
+
+    @abstractmethod
+    def bind(self, to: Binding) -> Lines[Mapping[Any, int]]:
+        """Return the function that writes how many objects of one target are alike."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +125,7 @@ class Info(ObjectFamily[T]):
     def bind(self, to: Binding) -> Lines[T]:
         """Return the function that writes the one line of an object."""
         name, labels = self.name, to.writer(self.labels)
-        return lambda item: f"{name}{labels(item)}}} 1.0\n"
+        return lambda item: f"{name}{labels(item)}}} 1.0\n".encode()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,11 +143,12 @@ class Value(ObjectFamily[T]):
         """Return the function that writes the line of an object, or none."""
         name, value_of, labels = self.name, attrgetter(self.value), to.writer(self.labels)
 
-        def lines(item: T) -> str:
+        def lines(item: T) -> bytes:
             value = value_of(item)
             if value is None:
-                return ""
-            return f"{name}{labels(item)}}} {_known_float(value) if value else go_float(value)}\n"
+                return b""
+            number = _known_float(value) if value else go_float(value)
+            return f"{name}{labels(item)}}} {number}\n".encode()
 
         return lines
 
@@ -165,24 +173,25 @@ class State(ObjectFamily[T]):
         """Return the function that writes an object's lines, one for each listed state."""
         name, state_of, labels = self.name, attrgetter(self.shows), to.writer(self.labels)
         _check_last("state", (*self.labels, *to.labels))
-        tails: dict[str, tuple[str, ...]] = {}
+        tails: dict[str, tuple[bytes, ...]] = {}
 
-        def lines(item: T) -> str:
+        def lines(item: T) -> bytes:
             state = state_of(item)
             tail = tails.get(state)
             if tail is None:
                 tail = self._tails(to.state(self.kind, state), to)
                 if len(tails) < _MAX_TAILS:
                     tails[state] = tail
-            return (name + labels(item)).join(tail)
+            return (name + labels(item)).encode().join(tail)
 
         return lines
 
-    def _tails(self, state: str, to: Binding) -> tuple[str, ...]:
-        """Return what stands behind an object's labels; str.join puts those before each."""
+    def _tails(self, state: str, to: Binding) -> tuple[bytes, ...]:
+        """Return what stands behind an object's labels; bytes.join puts those before each."""
         listed = () if to.current_state_only else to.vocabularies[self.kind].listed
         names = listed if state in listed else (*listed, state)
-        return ("", *(f',state="{name}"}} {float(name == state)}\n' for name in names))
+        tails = (f',state="{name}"}} {float(name == state)}\n' for name in names)
+        return (b"", *(tail.encode() for tail in tails))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,9 +217,10 @@ class Members(ObjectFamily[T]):
         own, inner = _values_of(self.labels), _values_of(self.part_labels)
         parts_of = attrgetter(self.parts)
 
-        def lines(item: T) -> str:
+        def lines(item: T) -> bytes:
             each = (labels.fill((*own(item), *inner(part))) for part in parts_of(item))
-            return "".join(f"{self.name}{text}}} 1.0\n" for text in dict.fromkeys(each))
+            found = (f"{self.name}{text}}} 1.0\n" for text in dict.fromkeys(each))
+            return "".join(found).encode()
 
         return lines
 
@@ -232,18 +242,17 @@ class StateCounts(ListFamily[T]):
         """The label `state`."""
         return ("state",)
 
-    def bind(self, to: Binding) -> Lines[Collection[T]]:
-        """Return the function that counts all objects of a target."""
-        labels, group_of = _Labels(self.labels, to.labels), _values_of(self.labels)
-        states_of = self.states
+    @property
+    def alike(self) -> Callable[[T], Hashable]:
+        """The group and the states of an object."""
+        group_of, states_of = _values_of(self.labels), self.states
+        return lambda item: (group_of(item), states_of(item))
+
+    def bind(self, to: Binding) -> Lines[Mapping[Any, int]]:
+        """Return the function that writes the counts of all objects of a target."""
+        labels = _Labels(self.labels, to.labels)
         _check_last("state", (*self.labels, *to.labels))
-
-        def lines(items: Collection[T]) -> str:
-            # Equal ones are counted first, which is quick, and their labels written once.
-            counts = Counter([(group_of(item), states_of(item)) for item in items])
-            return "".join(self._lines(counts, labels, to))
-
-        return lines
+        return lambda counts: "".join(self._lines(counts, labels, to)).encode()
 
     def _lines(
         self,
@@ -301,7 +310,7 @@ class _Labels:
         # What is derived of the same object may be another text the next time.
         self._lasting = not derived or derived.keys().isdisjoint(names)
 
-    def writer(self) -> Lines[Any]:
+    def writer(self) -> Labels[Any]:
         """Return the function that writes an object's labels, read from its attributes.
 
         It remembers the text of the last object, for which the next family asks as well.

@@ -6,8 +6,9 @@ joined. So a poll in which little changed costs little, and a scrape costs a cop
 """
 
 import zlib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any, Generic
 
@@ -50,8 +51,9 @@ class _Bucket:
         """Take in an object's lines."""
         before = self.lines.get(key) or (b"",) * len(lines)
         self.lines[key] = lines
+        # Lines that show what they did are the same object, so that none is read to compare it.
         pairs = zip(count(), lines, before, strict=False)
-        self.stale.update([place for place, line, old in pairs if line is not old != line])
+        self.stale.update([place for place, line, old in pairs if line is not old])
 
     def drop(self, key: Key) -> None:
         """Forget an object."""
@@ -69,6 +71,31 @@ class _Bucket:
 
 
 @dataclass(slots=True)
+class _Count:
+    """A family of counts, and how many objects are alike in what it shows."""
+
+    name: str
+    alike: Callable[[Any], Hashable]
+    write: Lines[Mapping[Any, int]]
+    number: Counter[Hashable] = field(default_factory=Counter)
+
+    def recount(self, items: Iterable[Any]) -> None:
+        """Count all objects."""
+        self.number = Counter(map(self.alike, items))
+
+    def replace(self, before: Iterable[Any], now: Iterable[Any]) -> None:
+        """Count some objects as what they are now, or no longer."""
+        self.number.subtract(map(self.alike, before))
+        self.number.update(map(self.alike, now))
+
+    @property
+    def text(self) -> bytes:
+        """All lines."""
+        self.number = +self.number  # a group without objects has no lines
+        return self.write(self.number)
+
+
+@dataclass(slots=True)
 class Sheet(Generic[R]):
     """What is shown of one table of one target; `pieces` are its lines by family."""
 
@@ -79,15 +106,15 @@ class Sheet(Generic[R]):
     _generation: int = 0
     _buckets: list[_Bucket] = field(default_factory=lambda: [_Bucket()])
     _writer: ObjectWriter[R] = field(init=False)
-    _per_list: tuple[tuple[str, Lines[Any]], ...] = field(init=False)
+    _counts: tuple["_Count", ...] = field(init=False)
 
     def __post_init__(self) -> None:
         families = self.table.families
         self._writer = ObjectWriter(
             [family for family in families if isinstance(family, ObjectFamily)], self.binding
         )
-        self._per_list = tuple(
-            (family.name, family.bind(self.binding))
+        self._counts = tuple(
+            _Count(family.name, family.alike, family.bind(self.binding))
             for family in families
             if isinstance(family, ListFamily)
         )
@@ -100,6 +127,7 @@ class Sheet(Generic[R]):
         if generation != self._generation or not self._fits(len(records)):
             self._generation = generation
             self._records = {}
+            self._counts = tuple(replace(each, number=Counter()) for each in self._counts)
             self._buckets = [_Bucket() for _ in range(_buckets_for(len(records)))]
             self.pieces = {}
         gone = self._records.keys() - records.keys()
@@ -108,6 +136,7 @@ class Sheet(Generic[R]):
         changed = {key: rec for key, rec in records.items() if self._records.get(key) is not rec}
         for key, record in changed.items():
             self._put(key, record)
+        self._count(records, {*gone, *changed})
         self._records = records
         if gone or changed or not self.pieces:
             self._join()
@@ -119,6 +148,18 @@ class Sheet(Generic[R]):
         else:
             lines = self._writer.lines_anew(bucket.lines[key], before.item, record.item)
             bucket.put(key, lines)
+
+    def _count(self, records: Mapping[Key, Record[R]], differing: Collection[Key]) -> None:
+        """Count anew what differs; all, where that is the most."""
+        for each in self._counts:
+            if 2 * len(differing) > len(records):
+                each.recount(record.item for record in records.values())
+            else:
+                before, now = (
+                    [known[key].item for key in differing if key in known]
+                    for known in (self._records, records)
+                )
+                each.replace(before, now)
 
     def _fits(self, objects: int) -> bool:
         """Return whether the number of buckets still suits, with some slack downwards."""
@@ -138,13 +179,12 @@ class Sheet(Generic[R]):
         for place, name in enumerate(self._writer.names):
             known = self.pieces.get(name)
             pieces[name] = self._piece(place) if known is None or place in changed else known
-        items = [record.item for record in self._records.values()]
-        for name, write in self._per_list:
-            text = write(items).encode()
-            known = self.pieces.get(name)
+        for each in self._counts:
+            text = each.text
+            known = self.pieces.get(each.name)
             if known is None or known.texts != (text,):
                 known = Piece((text,), packer.pack(text))
-            pieces[name] = known
+            pieces[each.name] = known
         self.pieces = pieces
 
     def _piece(self, place: int) -> Piece:

@@ -42,7 +42,7 @@ class ObjectWriter(Generic[R]):
 
     def lines(self, item: R) -> tuple[bytes, ...]:
         """Return all lines of an object."""
-        return tuple([write(item).encode() for write in self._lines])
+        return tuple([write(item) for write in self._lines])
 
     def lines_anew(self, lines: Sequence[bytes], before: R, item: R) -> tuple[bytes, ...]:
         """Return the lines of an object, of which those stay that show what they did `before`."""
@@ -52,7 +52,7 @@ class ObjectWriter(Generic[R]):
         now = list(lines)
         for place, shown, write in self._doubtful.get(changed) or self._doubt(changed):
             if shown is None or shown(before) != shown(item):
-                now[place] = write(item).encode()
+                now[place] = write(item)
         return tuple(now)
 
     def _doubt(self, changed: tuple[str, ...]) -> tuple[_Doubtful[R], ...]:

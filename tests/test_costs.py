@@ -85,12 +85,13 @@ def _count_rendering(monkeypatch: pytest.MonkeyPatch, work: Work) -> None:
     for kind in kinds:
         real = kind.bind
 
-        def bind(self: Any, to: Any, real: Callable[..., Any] = real) -> Callable[..., str]:  # noqa: ANN401
+        def bind(self: Any, to: Any, real: Callable[..., Any] = real) -> Callable[..., bytes]:  # noqa: ANN401
             write = real(self, to)
 
-            def counted(what: Any) -> str:  # noqa: ANN401
+            def counted(what: Any) -> bytes:  # noqa: ANN401
                 work.rendered[self.name] += 1
-                return str(write(what))
+                written: bytes = write(what)
+                return written
 
             return counted
 

@@ -119,28 +119,30 @@ class Reader(Generic[R]):
         if len(raws) > MAX_ROWS:
             raise BadResponse(f"an answer of more than {MAX_ROWS} rows")
         last, now, model = self._last.rows, self._now.rows, self.model
-        read: list[tuple[bytes, Record[R] | None]] = []
+        read: list[Record[R] | None] = []
         for some in _sliced(raws):
             if over():
                 raise BadResponse("an answer that takes longer to read than there is time")
-            read += [(raw, last.get(raw) or now.get(raw) or read_row(model, raw)) for raw in some]
-        self._refuse_renamed(read)
-        rows = {raw: record for raw, record in read if record is not None}
-        named = tuple(record for _, record in read if record is not None)
-        nameless = tuple(raw for raw, record in read if record is None)
+            read += [last.get(raw) or now.get(raw) or read_row(model, raw) for raw in some]
+        rows = {raw: record for raw, record in zip(raws, read, strict=True) if record is not None}
+        named = tuple(filter(None, read))
+        nameless: tuple[bytes, ...] = ()
+        if len(named) < len(read):
+            nameless = tuple(raw for raw, record in zip(raws, read, strict=True) if record is None)
+        self._refuse_renamed(named, nameless, rows)
         return Page(named, nameless, total), rows
 
-    def _refuse_renamed(self, read: Sequence[tuple[bytes, Record[R] | None]]) -> None:
+    def _refuse_renamed(
+        self, named: Sequence[Record[R]], nameless: Sequence[bytes], rows: Rows[R]
+    ) -> None:
         """Refuse an answer with several rows, none of which has the field of the id or state.
 
         That is an API that changed; a row in which the field is null is one bad row.
         """
-        if len(read) > 1 and not any(
-            record is not None or _has(raw, self.model.id_field) for raw, record in read
-        ):
-            raise BadResponse(f"{len(read)} rows without an id")
-        named = [(raw, record) for raw, record in read if record is not None]
-        if len(named) > 1 and all(self._lacks_state(raw, record) for raw, record in named):
+        field = self.model.id_field
+        if len(nameless) > 1 and not named and not any(_has(raw, field) for raw in nameless):
+            raise BadResponse(f"{len(nameless)} rows without an id")
+        if len(named) > 1 and all(self._lacks_state(raw, record) for raw, record in rows.items()):
             raise BadResponse(f"{len(named)} rows without a state")
 
     def _lacks_state(self, raw: bytes, record: Record[R]) -> bool:

@@ -1,5 +1,6 @@
 """The lines of a table, as they stand on the page of metrics."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,8 +13,9 @@ def written(table: Table[Any], items: Sequence[Any], binding: Binding) -> list[s
     for family in table.families:
         if isinstance(family, ObjectFamily):
             write = family.bind(binding)
-            lines += [line for item in items for line in write(item).splitlines()]
+            lines += [line for item in items for line in write(item).decode().splitlines()]
         else:
             assert isinstance(family, ListFamily)
-            lines += family.bind(binding)(items).splitlines()
+            counts = Counter(map(family.alike, items))
+            lines += family.bind(binding)(counts).decode().splitlines()
     return lines
