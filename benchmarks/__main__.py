@@ -2,7 +2,6 @@
 
 import argparse
 import asyncio
-import gc
 import signal
 import sys
 import tempfile
@@ -12,6 +11,7 @@ from pathlib import Path
 
 from benchmarks import first_page, lag, polls, report, serving
 from benchmarks.fleet import CHANGES, Fleet, make_fleet, save
+from exporter.cli import settle_interpreter
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def _measure(directory: Path, nodes: int, plan: Plan) -> report.Results:
 
 
 def _polls(fleet: Fleet, change: str, plan: Plan) -> polls.PollCosts:
-    gc.collect()
+    settle_interpreter()  # as the daemon does; orjson has the same of it
     return polls.measure(fleet, change, plan.runs(plan.polls, len(fleet.nodes)))
 
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import msgspec
 from yarl import URL
 
-from exporter.clouds.http import open_session, request
 from exporter.clouds.answers import split
+from exporter.clouds.http import open_session, request
 from exporter.clouds.scp import api
 from exporter.clouds.scp.signing import ScpDialect
 from exporter.simulator.fleet import Place

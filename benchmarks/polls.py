@@ -67,11 +67,12 @@ class Rig:
 
 
 def _load(pages: Sequence[bytes]) -> float:
-    """Return the CPU seconds of orjson."""
+    """Return the CPU seconds of orjson; what it reads is kept until the end, as a poll does."""
     began = time.process_time()
-    for page in pages:
-        orjson.loads(page)
-    return time.process_time() - began
+    documents = [orjson.loads(page) for page in pages]
+    took = time.process_time() - began
+    del documents
+    return took
 
 
 async def _rig(application: Application) -> Rig:
