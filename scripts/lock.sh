@@ -18,7 +18,7 @@ lock() {
         $freshness "$@"
 }
 
-lock pyproject.toml --output-file requirements/runtime.txt
+lock pyproject.toml --extra client-certificates --output-file requirements/runtime.txt
 .venv/bin/python -c 'import tomllib
 print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' |
     lock - --output-file requirements/build.txt

@@ -1,61 +1,36 @@
 """TLS for those who read here: `tls_server_config` of the web configuration file.
 
-Python's `ssl` can't admit a certificate that it does not verify, chooses no order of several
-curves, and most builds of OpenSSL offer nothing below TLS 1.2: what asks for that is refused.
+Python's `ssl` chooses no order of several curves, and most builds of OpenSSL offer nothing below
+TLS 1.2: what asks for that is refused. Nor can it admit a certificate that it does not verify: that
+takes pyOpenSSL, which is an extra.
 """
 
-import difflib
-import os
 import ssl
-import sys
-import tempfile
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from ipaddress import ip_address
-from typing import Annotated, Final, NamedTuple, Self
+from typing import Annotated, Final, Self
 
 from pydantic import AfterValidator, BeforeValidator, SecretStr
 
 from exporter.config import fields
 from exporter.config.models import Section
-
-CIPHER_SUITES: Final[Mapping[str, str]] = {
-    "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256": "ECDHE-ECDSA-AES128-GCM-SHA256",
-    "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384": "ECDHE-ECDSA-AES256-GCM-SHA384",
-    "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256": "ECDHE-ECDSA-CHACHA20-POLY1305",
-    "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA": "ECDHE-ECDSA-AES128-SHA",
-    "TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA": "ECDHE-ECDSA-AES256-SHA",
-    "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256": "ECDHE-RSA-AES128-GCM-SHA256",
-    "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384": "ECDHE-RSA-AES256-GCM-SHA384",
-    "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256": "ECDHE-RSA-CHACHA20-POLY1305",
-    "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA": "ECDHE-RSA-AES128-SHA",
-    "TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA": "ECDHE-RSA-AES256-SHA",
-}
-"""What Go calls the cipher suites of TLS 1.2 that it holds safe, and what OpenSSL calls them."""
-
-ALWAYS_ON: Final = (
-    "TLS_AES_128_GCM_SHA256",
-    "TLS_AES_256_GCM_SHA384",
-    "TLS_CHACHA20_POLY1305_SHA256",
+from exporter.web.pem import Material, as_file
+from exporter.web.tls_names import (
+    CIPHER_SUITES,
+    CLIENT_AUTH,
+    CURVES,
+    UNVERIFIED,
+    VERSIONS,
+    CipherSuite,
+    ClientAuth,
+    Curve,
+    Version,
 )
-"""Those of TLS 1.3, which can be named but not chosen: neither in Go nor in Python."""
 
-CURVES: Final[Mapping[str, str]] = {
-    "CurveP256": "prime256v1",
-    "CurveP384": "secp384r1",
-    "CurveP521": "secp521r1",
-    "X25519": "X25519",
-}
-VERSIONS: Final[Mapping[str, ssl.TLSVersion]] = {
-    "TLS12": ssl.TLSVersion.TLSv1_2,
-    "TLS13": ssl.TLSVersion.TLSv1_3,
-}
-CLIENT_AUTH: Final[Mapping[str, ssl.VerifyMode]] = {
-    "NoClientCert": ssl.CERT_NONE,
-    "VerifyClientCertIfGiven": ssl.CERT_OPTIONAL,
-    "RequireAndVerifyClientCert": ssl.CERT_REQUIRED,
-}
-_UNVERIFIED: Final = ("RequestClientCert", "RequireAnyClientCert", "RequireClientCert")
+EXTRA: Final = "gpu-cluster-exporter[client-certificates]"
+"""What brings pyOpenSSL."""
+
 _WANTED: Final = "RequireAndVerifyClientCert"
 
 
@@ -66,50 +41,6 @@ class TlsFault(Exception):  # noqa: N818 - found in a file, told as one of its p
         super().__init__(f"{key}: {why}")
         self.key = key
         self.why = why
-
-
-class Material(NamedTuple):
-    """Certificates and key, each as the bytes of a PEM file."""
-
-    cert: bytes
-    key: bytes
-    client_ca: bytes | None = None
-
-
-def _version(name: str) -> str:
-    if name in {"TLS10", "TLS11"}:
-        raise ValueError(f"{name} is broken and not offered here; write TLS12 or TLS13")
-    if name not in VERSIONS:
-        raise ValueError(fields.unknown("version", name, VERSIONS))
-    return name
-
-
-def _client_auth(name: str) -> str:
-    if name in _UNVERIFIED:
-        raise ValueError(
-            f"{name} admits certificates that nobody has verified, which Python's TLS can't; "
-            f"write {_WANTED} with client_ca_file, or NoClientCert"
-        )
-    if name not in CLIENT_AUTH:
-        raise ValueError(fields.unknown("type", name, CLIENT_AUTH))
-    return name
-
-
-def _cipher_suite(name: str) -> str:
-    known = (*CIPHER_SUITES, *ALWAYS_ON)
-    if name.startswith("TLS_RSA_WITH_"):
-        raise ValueError(f"{name} has no forward secrecy and is not offered; take it out")
-    if name not in known:
-        near = difflib.get_close_matches(name, known, n=1)
-        hint = f"; did you mean {near[0]}?" if near else ""
-        raise ValueError(f"unknown cipher suite{hint}; docs/web-configuration.md lists them")
-    return name
-
-
-def _curve(name: str) -> str:
-    if name not in CURVES:
-        raise ValueError(fields.unknown("curve", name, CURVES))
-    return name
 
 
 def _one(curves: tuple[str, ...]) -> tuple[str, ...]:
@@ -131,7 +62,6 @@ def _file_name(text: str) -> str:
     return text
 
 
-Version = Annotated[str, AfterValidator(_version)]
 Pem = Annotated[str, BeforeValidator(_pem)]
 SecretPem = Annotated[SecretStr, BeforeValidator(_pem)]
 FileName = Annotated[str, AfterValidator(_file_name)]
@@ -146,15 +76,13 @@ class TlsServerConfig(Section):
     cert_file: FileName | None = None
     key_file: FileName | None = None
     client_ca_file: FileName | None = None
-    client_auth_type: Annotated[str, AfterValidator(_client_auth)] = "NoClientCert"
+    client_auth_type: ClientAuth = "NoClientCert"
     client_allowed_sans: fields.Some[str] | None = None
     min_version: Version = "TLS12"
     max_version: Version = "TLS13"
-    cipher_suites: fields.Several[Annotated[str, AfterValidator(_cipher_suite)]] = ()
+    cipher_suites: fields.Several[CipherSuite] = ()
     prefer_server_cipher_suites: bool = True
-    curve_preferences: Annotated[
-        fields.Several[Annotated[str, AfterValidator(_curve)]], AfterValidator(_one)
-    ] = ()
+    curve_preferences: Annotated[fields.Several[Curve], AfterValidator(_one)] = ()
 
     def faults(self) -> Iterator[TlsFault]:
         """Find the keys that contradict each other."""
@@ -174,10 +102,13 @@ class TlsServerConfig(Section):
         has_ca = bool(self.client_ca or self.client_ca_file)
         if has_ca and kind == "NoClientCert":
             yield TlsFault(ca_key, f"is of no effect without client_auth_type: {_WANTED}")
-        if not has_ca and kind != "NoClientCert":
+        if not has_ca and kind != "NoClientCert" and kind not in UNVERIFIED:
             yield TlsFault(ca_key, f"missing; {kind} has to know who signs its clients")
-        if self.client_allowed_sans and kind != _WANTED:
-            yield TlsFault("client_allowed_sans", f"needs client_auth_type: {_WANTED}")
+        if self.client_allowed_sans and CLIENT_AUTH[kind] != ssl.CERT_REQUIRED:
+            why = f"needs a client_auth_type that requires a certificate, such as {_WANTED}"
+            yield TlsFault("client_allowed_sans", why)
+        if kind in UNVERIFIED and "X25519" in self.curve_preferences:
+            yield TlsFault("curve_preferences", f"X25519 can't be chosen with {kind}")
 
 
 def server_context(options: TlsServerConfig, material: Material) -> ssl.SSLContext:
@@ -191,7 +122,28 @@ def server_context(options: TlsServerConfig, material: Material) -> ssl.SSLConte
     _choose_ciphers(context, options)
     for curve in options.curve_preferences:
         context.set_ecdh_curve(CURVES[curve])
+    if options.client_auth_type in UNVERIFIED:
+        return _unverifying(context, options, material)
     return context
+
+
+def _unverifying(
+    context: ssl.SSLContext, options: TlsServerConfig, material: Material
+) -> ssl.SSLContext:
+    kind = options.client_auth_type
+    try:
+        from exporter.web.openssl import Unverifying  # noqa: PLC0415 - needs an extra
+    except ImportError as error:
+        why = f"{kind} needs pyOpenSSL ({error}): pip install '{EXTRA}'"
+        raise TlsFault("client_auth_type", why) from None
+    try:
+        made = Unverifying(
+            context, material, options.curve_preferences, options.client_allowed_sans
+        )
+    except ssl.SSLError as error:
+        raise TlsFault("client_auth_type", f"pyOpenSSL can't serve {kind}: {error}") from None
+    _check_ciphers(made.cipher_names(), options)
+    return made
 
 
 def _load_chain(context: ssl.SSLContext, options: TlsServerConfig, material: Material) -> None:
@@ -203,7 +155,7 @@ def _load_chain(context: ssl.SSLContext, options: TlsServerConfig, material: Mat
         raise TlsFault(key_key, "is encrypted; give a key without a passphrase")
 
     try:
-        with _as_file(material.cert) as cert, _as_file(material.key) as key:
+        with as_file(material.cert) as cert, as_file(material.key) as key:
             context.load_cert_chain(cert, key, passphrase)
     except ssl.SSLError as error:
         if error.reason == "KEY_VALUES_MISMATCH":
@@ -215,23 +167,6 @@ def _load_chain(context: ssl.SSLContext, options: TlsServerConfig, material: Mat
         raise TlsFault(key_key, "holds no private key in PEM form") from None
 
 
-@contextmanager
-def _as_file(content: bytes) -> Iterator[str]:
-    """Give content a name for as long as the context lasts; on Linux it never leaves memory.
-
-    `ssl` reads keys from files alone, and a file may be another by the time it reads it.
-    """
-    if sys.platform == "linux":
-        file = os.fdopen(os.memfd_create("pem"), "w+b")
-    else:
-        file = tempfile.TemporaryFile()  # noqa: SIM115 - closed below, with the other
-    with file:
-        file.write(content)
-        file.flush()
-        file.seek(0)
-        yield f"/dev/fd/{file.fileno()}"
-
-
 def _verify_clients(
     context: ssl.SSLContext, options: TlsServerConfig, authorities: bytes | None
 ) -> None:
@@ -239,7 +174,7 @@ def _verify_clients(
     if authorities is not None:
         key = "client_ca" if options.client_ca else "client_ca_file"
         _add_authorities(context, key, authorities)
-    if options.client_allowed_sans:
+    if options.client_allowed_sans:  # where pyOpenSSL serves, it sees to them
         context.sslobject_class = _admitting(options.client_allowed_sans)
 
 
@@ -274,16 +209,24 @@ def _alternative_names(connection: ssl.SSLObject) -> Iterator[str]:
 def _choose_ciphers(context: ssl.SSLContext, options: TlsServerConfig) -> None:
     if not options.prefer_server_cipher_suites:
         context.options &= ~ssl.OP_CIPHER_SERVER_PREFERENCE
-    wanted = [CIPHER_SUITES[name] for name in options.cipher_suites if name in CIPHER_SUITES]
+    wanted = _wanted_ciphers(options)
     if wanted:
         with suppress(ssl.SSLError):  # it has none of them
             context.set_ciphers(":".join(wanted))
-        lacking = set(wanted) - {cipher["name"] for cipher in context.get_ciphers()}
-        if lacking:
-            why = f"this build of OpenSSL lacks {', '.join(sorted(lacking))}"
-            raise TlsFault("cipher_suites", why)
+        _check_ciphers([cipher["name"] for cipher in context.get_ciphers()], options)
     elif options.cipher_suites and options.min_version != "TLS13":
         raise TlsFault("cipher_suites", "has none of TLS 1.2; add one, or min_version: TLS13")
+
+
+def _wanted_ciphers(options: TlsServerConfig) -> Sequence[str]:
+    return [CIPHER_SUITES[name] for name in options.cipher_suites if name in CIPHER_SUITES]
+
+
+def _check_ciphers(offered: Collection[str], options: TlsServerConfig) -> None:
+    lacking = set(_wanted_ciphers(options)).difference(offered)
+    if lacking:
+        why = f"this build of OpenSSL lacks {', '.join(sorted(lacking))}"
+        raise TlsFault("cipher_suites", why)
 
 
 class Following(ssl.SSLContext):

@@ -18,7 +18,8 @@ from pydantic_core import ErrorDetails
 from exporter.config import fields, strict_yaml
 from exporter.config.models import Section
 from exporter.config.strict_yaml import Document, KeyPath
-from exporter.web.tls import Material, TlsFault, TlsServerConfig, server_context
+from exporter.web.pem import Material
+from exporter.web.tls import TlsFault, TlsServerConfig, server_context
 
 MAX_FILE_BYTES: Final = 1024 * 1024
 MAX_BCRYPT_COST: Final = 15  # about 2 s; a scrape has 10

@@ -28,10 +28,9 @@ UNVERIFIED = {
     "RequestClientCert": {"prometheus", "other", "stranger", "none"},
     "RequireAnyClientCert": {"prometheus", "other", "stranger"},
     "RequireAnyClientCert\n  client_allowed_sans: [prometheus.example]": {"prometheus", "stranger"},
-    "RequireAnyClientCert\n  client_ca_file: clients.crt": {"prometheus", "other"},
+    "RequireAnyClientCert\n  client_ca_file: clients.crt": {"prometheus", "other", "stranger"},
 }
-"""Who is admitted without being verified; the last asks for certificates by one authority, and
-Prometheus then sends no other."""
+"""Who is admitted without being verified; an authority is no more than a hint to clients."""
 
 JOB = """\
   - job_name: {name}

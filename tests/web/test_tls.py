@@ -7,17 +7,17 @@ import ssl
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-import aiohttp
 import pytest
 
 from exporter.app import Application
 from exporter.web import connections, listening, tls
 from exporter.web.access import WebConfigError, load
-from exporter.web.tls import CLIENT_AUTH
+from exporter.web.tls_names import CIPHER_SUITES
 from tests.clocks import FakeClock
 from tests.simulated import write
 from tests.web.material import CLIENTS, lay_out
-from tests.web.serving import Served, serving, trusting
+from tests.web.serving import serving, trusting
+from tests.web.tls_clients import admitted, connected, serial
 
 pytestmark = pytest.mark.tool("openssl")
 
@@ -41,61 +41,52 @@ def file(tool: str, tmp_path: Path) -> Path:
     return path
 
 
-async def admitted(served: Served, context: ssl.SSLContext) -> bool:
-    """Return whether a client gets an answer, over a connection of its own."""
-    try:
-        answer = await served.ask(ssl=context, headers={"Connection": "close"})
-    except aiohttp.ClientError:
-        return False
-    assert answer.status == 200
-    return True
+@pytest.fixture(params=["NoClientCert", "RequestClientCert"])
+def either(request: pytest.FixtureRequest, file: Path) -> Path:
+    """Give one that serves everybody by Python's own TLS, and by pyOpenSSL."""
+    file.write_text(f"{TLS}  client_auth_type: {request.param}\n")
+    return file
 
 
-async def connected(served: Served, context: ssl.SSLContext) -> ssl.SSLObject:
-    """Return the TLS side of a new connection, which is closed again."""
-    _, writer = await asyncio.open_connection("127.0.0.1", served.port, ssl=context)
-    connection: ssl.SSLObject = writer.get_extra_info("ssl_object")
-    writer.transport.abort()
-    return connection
+def add(file: Path, text: str) -> None:
+    """Write more into a file."""
+    write(file, file.read_text() + text)
 
 
-async def serial(served: Served, directory: Path) -> object:
-    """Return the serial number of the certificate that a new connection is served with."""
-    certificate = (await connected(served, trusting(directory))).getpeercert()
-    assert certificate is not None
-    return certificate["serialNumber"]
-
-
-async def test_https_is_served_and_nothing_else(app: Application, file: Path) -> None:
+async def test_https_is_served_and_nothing_else(app: Application, either: Path) -> None:
     """The certificate is that of the file; who speaks plain HTTP gets no answer."""
-    async with serving(app, file) as served:
-        assert await admitted(served, trusting(file.parent))
+    async with serving(app, either) as served:
+        assert await admitted(served, trusting(either.parent))
         assert not await admitted(served, ssl.create_default_context())
         assert await served.raw(b"GET / HTTP/1.1\r\nHost: exporter\r\n\r\n") == b""
 
 
-async def test_what_a_client_needs_is_agreed_on(app: Application, file: Path) -> None:
+async def test_what_a_client_needs_is_agreed_on(app: Application, either: Path) -> None:
     """TLS 1.3 at best, 1.2 at least, and HTTP/1.1 within."""
-    async with serving(app, file) as served:
-        context = trusting(file.parent)
+    async with serving(app, either) as served:
+        context = trusting(either.parent)
         context.set_alpn_protocols(["h2", "http/1.1"])
         connection = await connected(served, context)
         assert connection.version() == "TLSv1.3"
         assert connection.selected_alpn_protocol() == "http/1.1"
         context.maximum_version = ssl.TLSVersion.TLSv1_2
         assert (await connected(served, context)).version() == "TLSv1.2"
+        context.set_alpn_protocols(["h2"])
+        assert (await connected(served, context)).selected_alpn_protocol() is None
 
 
 @pytest.mark.parametrize(
     ("versions", "good"),
     [("  min_version: TLS13\n", "TLSv1_3"), ("  max_version: TLS12\n", "TLSv1_2")],
 )
-async def test_versions_are_bounded(app: Application, file: Path, versions: str, good: str) -> None:
+async def test_versions_are_bounded(
+    app: Application, either: Path, versions: str, good: str
+) -> None:
     """Below and above."""
-    write(file, TLS + versions)
-    async with serving(app, file) as served:
+    add(either, versions)
+    async with serving(app, either) as served:
         for version in ("TLSv1_2", "TLSv1_3"):
-            context = trusting(file.parent)
+            context = trusting(either.parent)
             context.minimum_version = context.maximum_version = ssl.TLSVersion[version]
             assert await admitted(served, context) == (version == good)
 
@@ -105,14 +96,14 @@ async def test_versions_are_bounded(app: Application, file: Path, versions: str,
     [("true", "ECDHE-ECDSA-AES256-GCM-SHA384"), ("false", "ECDHE-ECDSA-AES128-GCM-SHA256")],
 )
 async def test_cipher_suites_and_their_order_are_kept(
-    app: Application, file: Path, prefer: str, agreed: str
+    app: Application, either: Path, prefer: str, agreed: str
 ) -> None:
     """The server's order decides, or the client's where the file says so; others are refused."""
     suites = [f"TLS_ECDHE_ECDSA_WITH_AES_{kind}" for kind in ("256_GCM_SHA384", "128_GCM_SHA256")]
     text = f"  cipher_suites: [{', '.join(suites)}]\n  prefer_server_cipher_suites: {prefer}\n"
-    write(file, TLS + text)
-    async with serving(app, file) as served:
-        context = trusting(file.parent)
+    add(either, text)
+    async with serving(app, either) as served:
+        context = trusting(either.parent)
         context.maximum_version = ssl.TLSVersion.TLSv1_2
         context.set_ciphers("ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384")
         cipher = (await connected(served, context)).cipher()
@@ -123,42 +114,45 @@ async def test_cipher_suites_and_their_order_are_kept(
 
 
 def test_a_cipher_suite_that_is_not_built_in_is_told(
-    file: Path, monkeypatch: pytest.MonkeyPatch
+    either: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """OpenSSL itself would leave it out in silence."""
-    file.write_text(TLS + f"  cipher_suites: [{', '.join(list(tls.CIPHER_SUITES)[:2])}]\n")
-    first, second = list(tls.CIPHER_SUITES)[:2]
+    add(either, f"  cipher_suites: [{', '.join(list(CIPHER_SUITES)[:2])}]\n")
+    first, second = list(CIPHER_SUITES)[:2]
     for names, lacking in ((["MADE-UP", "UP-MADE"], "MADE-UP, UP-MADE"), (["UP-MADE"], "UP-MADE")):
-        known = {**tls.CIPHER_SUITES, **dict(zip((first, second), names, strict=False))}
+        known = {**CIPHER_SUITES, **dict(zip((first, second), names, strict=False))}
         monkeypatch.setattr(tls, "CIPHER_SUITES", known)
         with pytest.raises(WebConfigError, match=f"this build of OpenSSL lacks {lacking}$"):
-            load(file)
+            load(either)
 
 
-async def test_a_curve_is_kept_to(app: Application, file: Path) -> None:
+async def test_a_curve_is_kept_to(app: Application, either: Path) -> None:
     """A client that knows only another one is refused."""
-    write(file, TLS + "  curve_preferences: [CurveP521]\n")
-    async with serving(app, file) as served:
+    add(either, "  curve_preferences: [CurveP521]\n")
+    async with serving(app, either) as served:
         for curve, good in (("secp521r1", True), ("secp384r1", False)):
-            context = trusting(file.parent)
+            context = trusting(either.parent)
             context.set_ecdh_curve(curve)
             assert await admitted(served, context) == good
 
 
-@pytest.mark.parametrize("kind", sorted(CLIENT_AUTH))
+@pytest.mark.parametrize(
+    ("kind", "good"),
+    [
+        ("NoClientCert", {"", "prometheus", "stranger"}),
+        ("VerifyClientCertIfGiven", {"", "prometheus"}),
+        ("RequireAndVerifyClientCert", {"prometheus"}),
+    ],
+)
 async def test_clients_are_admitted_by_their_certificates(
-    app: Application, file: Path, kind: str
+    app: Application, file: Path, kind: str, good: set[str]
 ) -> None:
     """None, one that was verified, and one by a stranger, for each type of authentication."""
     write(file, TLS if kind == "NoClientCert" else f"{CLIENT_CA}{kind}\n")
-    expected = {
-        "NoClientCert": {"": True, "prometheus": True, "stranger": True},
-        "VerifyClientCertIfGiven": {"": True, "prometheus": True, "stranger": False},
-        "RequireAndVerifyClientCert": {"": False, "prometheus": True, "stranger": False},
-    }
     async with serving(app, file) as served:
-        for client, good in expected[kind].items():
-            assert await admitted(served, trusting(file.parent, client)) == good, client
+        for client in ("", "prometheus", "stranger"):
+            context = trusting(file.parent, client)
+            assert await admitted(served, context) == (client in good), client
 
 
 async def test_clients_are_admitted_by_their_names(app: Application, file: Path) -> None:
@@ -183,18 +177,18 @@ async def test_a_name_alone_admits_nobody(app: Application, file: Path, log: io.
     assert log.getvalue() == ""
 
 
-async def test_a_renewed_certificate_is_served_at_once(app: Application, file: Path) -> None:
+async def test_a_renewed_certificate_is_served_at_once(app: Application, either: Path) -> None:
     """To new connections; one that is open goes on."""
-    directory = file.parent
-    async with serving(app, file) as served:
-        before = await serial(served, directory)
+    directory = either.parent
+    async with serving(app, either) as served:
+        before = await serial(served, trusting(directory))
         reader, writer = await asyncio.open_connection(
             "127.0.0.1", served.port, ssl=trusting(directory)
         )
         shutil.copy(directory / "renewed.key", directory / "server.key")
-        assert await serial(served, directory) == before  # not until both fit
+        assert await serial(served, trusting(directory)) == before  # not until both fit
         shutil.copy(directory / "renewed.crt", directory / "server.crt")
-        assert await serial(served, directory) != before
+        assert await serial(served, trusting(directory)) != before
         writer.write(b"GET /-/healthy HTTP/1.1\r\nHost: exporter\r\nConnection: close\r\n\r\n")
         assert (await reader.read()).startswith(b"HTTP/1.1 200 ")
         writer.close()
@@ -217,11 +211,11 @@ async def test_a_file_that_is_waited_for_is_noticed(app: Application, file: Path
     directory = file.parent
     (directory / "renewed.crt").rename(directory / "late")
     async with serving(app, file) as served:
-        before = await serial(served, directory)
+        before = await serial(served, trusting(directory))
         write(file, TLS.replace("server.", "renewed."))
-        assert await serial(served, directory) == before
+        assert await serial(served, trusting(directory)) == before
         (directory / "late").rename(directory / "renewed.crt")
-        assert await serial(served, directory) != before
+        assert await serial(served, trusting(directory)) != before
 
 
 async def test_an_authority_that_is_taken_away_admits_nobody_more(
@@ -238,17 +232,17 @@ async def test_an_authority_that_is_taken_away_admits_nobody_more(
 
 
 async def test_a_client_that_says_nothing_is_hung_up_on(
-    app: Application, file: Path, monkeypatch: pytest.MonkeyPatch
+    app: Application, either: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Before the handshake and after it, each within its time."""
     monkeypatch.setattr(listening, "HANDSHAKE_SECONDS", 0.1)
     monkeypatch.setattr(connections, "HEADER_SECONDS", 0.1)
-    async with serving(app, file) as served:
+    async with serving(app, either) as served:
         silent, writer = await asyncio.open_connection("127.0.0.1", served.port)
         assert await silent.read() == b""
         writer.close()
         silent, writer = await asyncio.open_connection(
-            "127.0.0.1", served.port, ssl=trusting(file.parent)
+            "127.0.0.1", served.port, ssl=trusting(either.parent)
         )
         assert await silent.read() == b""
         writer.close()
