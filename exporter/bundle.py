@@ -4,6 +4,7 @@ An installed package has them in itself; in a source tree they stand where they 
 """
 
 from collections.abc import Iterator, Mapping
+from itertools import count
 from pathlib import Path
 from typing import Final
 
@@ -39,8 +40,9 @@ def _found(package: Path) -> Iterator[tuple[str, Path]]:
 def write(directory: Path, package: Path = _PACKAGE) -> list[Path]:
     """Write all bundled files; return where they stand now, in order.
 
-    A file that was there and differs is kept beside the new one as NAME.bak, which is
-    returned too; one that is the same is left alone. Raises BundleError.
+    A file that was there and differs is kept beside the new one as NAME.bak, or NAME.2.bak and
+    so on where others were kept before, and returned too; one that is the same is left alone.
+    Raises BundleError.
     """
     if directory.exists() and not directory.is_dir():
         raise BundleError(f"{directory} is a file; name a directory, which may be a new one")
@@ -58,10 +60,16 @@ def _put(path: Path, source: Path) -> Iterator[Path]:
         if not path.exists():
             path.write_bytes(content)
         elif path.read_bytes() != content:
-            kept = path.with_name(f"{path.name}.bak")
+            kept = next(each for each in _kept_names(path) if not each.exists())
             path.replace(kept)
             path.write_bytes(content)
             yield kept
     except OSError as error:
         raise BundleError(f"cannot write {path}: {error.strerror or error}") from error
     yield path
+
+
+def _kept_names(path: Path) -> Iterator[Path]:
+    """Yield where a file may be kept: an older one may be what somebody has written."""
+    yield path.with_name(f"{path.name}.bak")
+    yield from (path.with_name(f"{path.name}.{number}.bak") for number in count(2))

@@ -102,6 +102,22 @@ def test_what_differs_is_kept(tree: Path, tmp_path: Path) -> None:
     assert (target / "prometheus.yml").read_text() == "scrape"
 
 
+def test_what_was_kept_before_stays(tree: Path, tmp_path: Path) -> None:
+    """A file that somebody had edited is there after any number of upgrades."""
+    target = tmp_path / "out"
+    for text in ("as edited", "of the release before", "of another"):
+        target.mkdir(exist_ok=True)
+        (target / "prometheus.yml").write_text(text)
+        write(target, tree)
+    kept = [target / f"prometheus.yml.{number}bak" for number in ("", "2.", "3.")]
+    assert [path.read_text() for path in kept] == [
+        "as edited",
+        "of the release before",
+        "of another",
+    ]
+    assert (target / "prometheus.yml").read_text() == "scrape"
+
+
 def test_files_of_others_stay(tree: Path, tmp_path: Path) -> None:
     """Nothing is removed from the directory."""
     target = tmp_path / "out"
