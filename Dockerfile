@@ -13,13 +13,16 @@ RUN pip install --no-cache-dir --no-deps --require-hashes --only-binary=:all: \
     && python -m venv --without-pip /opt/exporter \
     && pip --python /opt/exporter/bin/python install --no-cache-dir --no-compile \
         --no-deps --require-hashes --only-binary=:all: --requirement requirements/runtime.txt
-COPY pyproject.toml README.md LICENSE ./
+COPY pyproject.toml hatch_build.py README.md LICENSE ./
 COPY exporter ./exporter
 COPY dashboards ./dashboards
 COPY alerts ./alerts
 COPY deploy/prometheus.yml deploy/alertmanager.yml ./deploy/
+# The label `revision` of build_info: the context has no history that the build could ask.
+ARG REVISION=
 # Compiled here, for the file system may be read-only there, and a health check starts Python each time.
-RUN pip wheel --no-cache-dir --no-deps --no-index --no-build-isolation --wheel-dir dist . \
+RUN echo "${REVISION}" >exporter/revision.txt \
+    && pip wheel --no-cache-dir --no-deps --no-index --no-build-isolation --wheel-dir dist . \
     && pip --python /opt/exporter/bin/python install --no-cache-dir --no-compile \
         --no-deps --no-index dist/*.whl \
     && python -m compileall -q --invalidation-mode unchecked-hash /opt/exporter/lib

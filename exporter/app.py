@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import aiohttp
 
-from exporter import logs, sites
+from exporter import logs, revision, sites
 from exporter.clock import Clock, SystemClock
 from exporter.clouds.http import open_session, tls_context
 from exporter.clouds.proxies import environment_proxy, no_proxy
@@ -33,7 +33,7 @@ class Application:
 
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
     clock: Clock = field(default_factory=SystemClock)
-    telemetry: Telemetry = field(default_factory=Telemetry)
+    telemetry: Telemetry = field(default_factory=lambda: Telemetry(revision.current()))
     redactor: logs.Redactor = field(default_factory=logs.Redactor)
     snapshots: Snapshots = field(default_factory=Snapshots)
     config: Config | None = None

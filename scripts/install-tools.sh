@@ -6,7 +6,7 @@ set -eu
 missing=
 for pair in promtool:prometheus prometheus:prometheus amtool:prometheus-alertmanager \
     prometheus-alertmanager:prometheus-alertmanager victoria-metrics:victoria-metrics \
-    systemd-analyze:systemd chromium:chromium openssl:openssl curl:curl; do
+    systemd-analyze:systemd chromium:chromium openssl:openssl curl:curl git:git; do
     command -v "${pair%%:*}" >/dev/null 2>&1 || missing="$missing ${pair##*:}"
 done
 [ -n "$missing" ] || exit 0

@@ -12,6 +12,7 @@ import pytest
 
 from benchmarks.processes import running
 from exporter import __version__
+from exporter.revision import WRITTEN, of_tree
 from tests.deploy.programs import BIN, run
 
 pytestmark = pytest.mark.scale
@@ -77,6 +78,26 @@ def test_the_wheel_is_the_same_whether_of_the_sdist_or_of_the_tree(
     assert in_wheel(tmp_path / WHEEL) == in_wheel(built / WHEEL)
 
 
+def test_the_commit_is_written_into_both(built: Path) -> None:
+    """The wheel knows it from the sdist, in which there is no history to ask."""
+    commit = f"{of_tree(ROOT)}\n".encode()
+    assert in_wheel(built / WHEEL)[f"exporter/{WRITTEN}"] == commit
+    with tarfile.open(built / f"{NAME}.tar.gz") as sdist:
+        written = sdist.extractfile(f"{NAME}/exporter/{WRITTEN}")
+        assert written is not None
+        assert written.read() == commit
+
+
+def test_a_source_tree_without_history_is_built_all_the_same(built: Path, tmp_path: Path) -> None:
+    """Nothing is made up for a commit that nobody knows."""
+    with tarfile.open(built / f"{NAME}.tar.gz") as sdist:
+        sdist.extractall(tmp_path, filter="data")
+    (tmp_path / NAME / "exporter" / WRITTEN).unlink()
+    command = (BIN / "python", "-m", "build", "--installer=uv", "--wheel", "--outdir", tmp_path)
+    run(*command, tmp_path / NAME)
+    assert in_wheel(tmp_path / WHEEL)[f"exporter/{WRITTEN}"] == b"\n"
+
+
 def test_the_wheel_has_the_package_and_what_comes_along(built: Path) -> None:
     """And neither tests nor leftovers."""
     names = in_wheel(built / WHEEL).keys()
@@ -123,8 +144,10 @@ def test_what_is_installed_writes_the_bundle(installed: Path, tmp_path: Path) ->
         assert content == (folder / name).read_bytes(), name
 
 
-def test_what_is_installed_runs_the_demo(installed: Path, tmp_path: Path) -> None:
-    """With the status page, the dashboards and the rules, away from the repository."""
+def test_what_is_installed_runs_the_demo(built: Path, installed: Path, tmp_path: Path) -> None:
+    """With its commit, the status page, the dashboards and the rules, away from the repository."""
+    commit = in_wheel(built / WHEEL)[f"exporter/{WRITTEN}"].decode().strip()
+    shown: dict[str, str] = {}
     flags = ("--web.listen-address=127.0.0.1:0", "--log.format=json")
     with running(
         [str(installed / "gpu-cluster-exporter"), "demo", *flags], directory=tmp_path
@@ -137,4 +160,6 @@ def test_what_is_installed_runs_the_demo(installed: Path, tmp_path: Path) -> Non
         for path in SHOWN:
             with urllib.request.urlopen(url + path) as answer:  # noqa: S310 - loopback
                 assert answer.status == 200, path
-                assert answer.read(), path
+                shown[path] = answer.read().decode()
+                assert shown[path], path
+    assert re.search(rf'_build_info\{{[^}}]*revision="{commit}"', shown["/metrics"])

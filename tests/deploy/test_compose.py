@@ -58,6 +58,12 @@ def test_either_exporter_is_known_by_the_one_name() -> None:
     assert not any("profiles" in SERVICES[name] for name in SERVICES.keys() - OWN)
 
 
+def test_the_commit_comes_from_a_variable() -> None:
+    """Whoever gives it sees it in build_info; nobody has to."""
+    for name in OWN:
+        assert SERVICES[name]["build"] == {"context": "..", "args": {"REVISION": "${REVISION:-}"}}
+
+
 def test_the_demo_is_reached_from_other_containers() -> None:
     """By itself it listens on loopback, which is the container's own."""
     assert SERVICES["demo"]["command"] == ["demo", "--web.listen-address=:10110"]

@@ -27,6 +27,7 @@ from tests.deploy.programs import BIN, outcome, run
 BUILD, FINAL = containerfile.stages((ROOT / "Dockerfile").read_text())
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 NOBODY = 65532
+REVISION = "made-up-0123"
 CONFIG = """\
 nsml:
   - {account: research, access_key: a1, secret_key: s1, api_key: k1, endpoint: "http://127.0.0.1:9"}
@@ -64,7 +65,8 @@ def test_the_port_is_the_exporters() -> None:
 
 
 def test_the_labels_are_those_of_the_package() -> None:
-    """Name, description, licence and version come from one place each."""
+    """Name, description, licence and version come from one place each, the commit from outside."""
+    assert only(BUILD, "ARG").rest == "REVISION="
     assert {step.rest for step in FINAL if step.word == "ARG"} == {
         f"VERSION={__version__}",
         "REVISION=",
@@ -186,7 +188,7 @@ def made(directory: Path, python: str) -> Image:
     """Carry out both stages."""
     directory.chmod(0o755)
     base = directory / "base"
-    variables = {**os.environ, "PATH": f"{base}/bin:/usr/bin:/bin"}
+    variables = {**os.environ, "PATH": f"{base}/bin:/usr/bin:/bin", "REVISION": REVISION}
     run(BIN / "uv", "venv", "--quiet", "--seed", "--python", python, base, env=variables)
     image = Image(directory, variables)
     for folder in ("opt", "usr", "dev", "tmp", "etc/gpu-cluster-exporter"):
@@ -236,6 +238,7 @@ def test_the_image_serves_and_its_health_check_tells(image: Image) -> None:
 
     assert (alive.returncode, alive.stdout) == (0, "healthy\n"), alive
     assert re.search(r'_target_up\{[^}]*account="research"', page)
+    assert re.search(rf'_build_info\{{[^}}]*revision="{REVISION}"', page)
     assert gone.returncode == 1
 
 
