@@ -75,6 +75,17 @@ def test_a_report_of_a_fault_needs_what_once_prints() -> None:
     assert all(option["required"] for option in fields["checked"]["attributes"]["options"])
 
 
+def test_vulnerabilities_are_reported_in_private() -> None:
+    """Whoever opens an issue is led to the form that the security policy names, and to no other."""
+    chooser = read(".github/ISSUE_TEMPLATE/config.yml")
+    policy = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+
+    assert chooser["blank_issues_enabled"] is False
+    [form] = [link["url"] for link in chooser["contact_links"]]
+    assert form.endswith("/security/advisories/new")
+    assert re.findall(r"\((https:[^)]+)\)", policy) == [form]
+
+
 def test_changes_are_written_as_keep_a_changelog_has_them() -> None:
     """Unreleased stands first; versions follow with their days; headings are those of the form."""
     text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
