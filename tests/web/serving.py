@@ -19,6 +19,7 @@ from exporter.web.server import Options, Server
 USER, PASSWORD = "alice", "made-up-password"
 LOGIN = aiohttp.encode_basic_auth(USER, PASSWORD)
 HASH = "$2y$04$IIVx5uVOG5yEIxwpemLMDesaG.MLmFuVRL12A9o9q2Z6h6SzH2ZkO"
+HEALTHY = b"GET /-/healthy HTTP/1.1\r\nHost: exporter\r\n\r\n"
 USERS = f"basic_auth_users: {{{USER}: {HASH}}}\n"
 
 
