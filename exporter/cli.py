@@ -239,7 +239,8 @@ async def _serving(
         raise CommandError(_first(error.problems)) from error
     runner = await listen(server.web_application(), options.addresses, server.tls)
     scheme = "https" if server.tls else "http"
-    urls = [_url(scheme, *address[:2]) for address in runner.addresses]
+    # Of 0.0.0.0 and :: both are localhost to people.
+    urls = list(dict.fromkeys(_url(scheme, *address[:2]) for address in runner.addresses))
     _log.info("listening", version=__version__, addresses=" ".join(urls))
     try:
         yield urls

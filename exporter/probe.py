@@ -201,20 +201,30 @@ def _line(probe: Probe) -> tuple[str, str, str, str]:
 
 
 def explanations(probes: Iterable[Probe], config: Config) -> list[str]:
-    """Return a line for each target that needs one: what went wrong, and what to do about it."""
-    lines = []
+    """Return lines that tell what went wrong, for which targets, and what to do about it.
+
+    Those that the same happened to are one line, with the first of them.
+    """
+    alike: dict[str, list[str]] = {}
     for each in probes:
-        target = each.poller.collector.target
+        target, said = str(each.poller.collector.target), each.note
         if each.failure is not None:
-            lines.append(
-                explanation(each.poller, each.failure.reason, each.failure.message, config)
-            )
-        elif each.note:
-            lines.append(f"{target}: {each.note}")
-    return lines
+            said = _said(each.poller, each.failure.reason, each.failure.message, config)
+        if said:
+            alike.setdefault(said, []).append(target)
+    return [f"{_first_of(targets)}: {said}" for said, targets in alike.items()]
+
+
+def _first_of(targets: Sequence[str]) -> str:
+    more = len(targets) - 1
+    return f"{targets[0]} and {more} more" if more else targets[0]
 
 
 def explanation(poller: Poller, reason: str, message: str, config: Config) -> str:
     """Return one line: which target failed, how, and what to do about it."""
+    return f"{poller.collector.target}: {_said(poller, reason, message, config)}"
+
+
+def _said(poller: Poller, reason: str, message: str, config: Config) -> str:
     what_to_do = remedy(reason, message, Setting.of(poller, config))
-    return f"{poller.collector.target}: {reason}: {' '.join(message.split())} -> {what_to_do}"
+    return f"{reason}: {' '.join(message.split())} -> {what_to_do}"

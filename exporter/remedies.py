@@ -46,8 +46,12 @@ class Setting:
 
     @property
     def endpoint(self) -> str:
-        """The key of the address."""
-        return f"{self.path}.endpoint"
+        """The key of the address, or those that it is made of where the file does not name it."""
+        if "endpoint" in self.account.model_fields_set:
+            return f"{self.path}.endpoint"
+        if isinstance(self.account, ScpAccount):
+            return f"{self.path}.environment and {self.path}.regions, which make the address"
+        return f"{self.path}.endpoint, which is the public one where it is not named"
 
     def key(self, name: str) -> str:
         """Return the path of a secret's key, as the file spells it."""

@@ -3,6 +3,7 @@
 import asyncio
 import io
 import math
+import re
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -94,8 +95,9 @@ class Found:
         return line.split()
 
     def line(self, target: str = NODES) -> str:
-        """Return the only line about a target below the table."""
-        [line] = [line for line in self.lines if line.startswith(f"{target}: ")]
+        """Return the only line about a target, the first of those that it tells of."""
+        own = re.compile(rf"{re.escape(target)}( and \d+ more)?: ")
+        [line] = [line for line in self.lines if own.match(line)]
         return line
 
 
@@ -224,7 +226,7 @@ async def test_what_nsml_refuses_names_nsmls_keys(directory: Path, simulator: Si
     """Its accounts have an API key too, and its service another name."""
     found = await ask(directory, simulator, Refuse(cloud="nsml"))
     keys = "nsml[0].access_key_env, nsml[0].secret_key_env, nsml[0].api_key_env"
-    assert keys in found.line("nsml/research/runs")
+    assert keys in found.line("nsml/research/projects")
     assert found.status() == "ok"
     simulator.faults.clear()
     found = await ask(directory, simulator, Refuse(cloud="nsml", reason="not_entitled"))
@@ -244,7 +246,7 @@ async def test_a_clock_that_is_wrong_is_named(directory: Path, simulator: Simula
     """Both clouds refuse what is signed seven minutes ahead: the keys are not to blame."""
     found = await ask(directory, simulator, clock=WrongClock())
     assert found.status() == "auth"
-    for target in (NODES, "nsml/research/runs"):
+    for target in (NODES, "nsml/research/projects"):
         assert "set this machine's clock" in found.line(target)
         assert "s ahead of the cloud's" in found.line(target)
         assert "access_key" not in found.line(target)
@@ -461,9 +463,37 @@ async def test_a_configured_run_is_asked_for(directory: Path, simulator: Simulat
     gone = f'[{{project_id: {project_id}, run_name: "999"}}]'
     text = runs_only(simulator.url, discover="false", runs=gone)
     found = await ask(directory, simulator, text=text)
-    for target in ("nsml/research/runs", "nsml/research/run_nodes"):
-        assert f"the configured run is not there: {project_id}/999: " in found.line(target)
-        assert "take a run that is over out of nsml[0].runs" in found.line(target)
+    [line] = found.lines
+    missing = f"the configured run is not there: {project_id}/999: "
+    assert line.startswith(f"nsml/research/runs and 1 more: not_found: {missing}")
+    assert line.endswith(" -> take a run that is over out of nsml[0].runs")
+
+
+async def test_what_happened_to_many_is_told_once(directory: Path, simulator: Simulator) -> None:
+    """A cloud that refuses all lists is one line, beside the one for the other cloud."""
+    found = await ask(directory, simulator, Status(cloud="scp", status=404), Refuse(cloud="nsml"))
+    assert [line.partition(": ")[0] for line in found.lines] == [
+        f"{NODES} and 5 more", "nsml/research/projects and 2 more",
+    ]  # fmt: skip
+
+
+def test_an_address_that_is_not_configured_is_told_by_what_makes_it() -> None:
+    """Nobody looks for a key that the file does not have."""
+    scp = {
+        "account": "a",
+        "environment": "s",
+        "regions": ("kr-west1",),
+        "access_key": "x",
+        "secret_key": "x",
+    }
+    nsml = {"account": "b", "access_key": "x", "secret_key": "x", "api_key": "x"}
+    config = Config.model_validate({"scp": (scp,), "nsml": (nsml,)})
+    for path, account, keys in (
+        ("scp[0]", config.scp[0], "check scp[0].environment and scp[0].regions, which make"),
+        ("nsml[0]", config.nsml[0], "check nsml[0].endpoint, which is the public one where"),
+    ):
+        setting = Setting(path, account, config.http_client)
+        assert remedy("connection", "no such host", setting).startswith(keys)
 
 
 async def test_a_listed_run_that_is_gone_is_named(directory: Path, simulator: Simulator) -> None:
