@@ -63,6 +63,9 @@ async def simulator() -> AsyncIterator[Simulator]:
         yield simulator
 
 
+KEY = {"value": "made-up"}
+
+
 class WrongClock(SystemClock):
     """A clock that is seven minutes ahead."""
 
@@ -483,10 +486,10 @@ def test_an_address_that_is_not_configured_is_told_by_what_makes_it() -> None:
         "account": "a",
         "environment": "s",
         "regions": ("kr-west1",),
-        "access_key": "x",
-        "secret_key": "x",
+        "access_key": KEY,
+        "secret_key": KEY,
     }
-    nsml = {"account": "b", "access_key": "x", "secret_key": "x", "api_key": "x"}
+    nsml = {"account": "b", "access_key": KEY, "secret_key": KEY, "api_key": KEY}
     config = Config.model_validate({"scp": (scp,), "nsml": (nsml,)})
     for path, account, keys in (
         ("scp[0]", config.scp[0], "check scp[0].environment and scp[0].regions, which make"),
