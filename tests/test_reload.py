@@ -17,6 +17,7 @@ from exporter.reload import Reloader
 from exporter.simulator.server import Simulator
 from tests.clocks import FakeClock, run_threads_inline, settle
 from tests.simulated import config_text, first_polls, samples, value, write
+from tests.tasks import lasting_tasks
 
 SUCCESSFUL = "gpu_cluster_exporter_config_last_reload_successful"
 
@@ -268,7 +269,7 @@ async def test_a_file_that_is_broken_changes_nothing(
 
 async def test_fifty_at_once_leave_what_one_would(fleet: Fleet) -> None:
     """Asked for in every way, over a file that changes meanwhile; NSML never notices."""
-    runs, tasks = loops()["nsml/research/runs"], len(asyncio.all_tasks())
+    runs, tasks = loops()["nsml/research/runs"], len(lasting_tasks())
     numbers = itertools.count()
     read = fleet.reloader.read
 
@@ -286,5 +287,5 @@ async def test_fifty_at_once_leave_what_one_would(fleet: Fleet) -> None:
     await first_polls(fleet.app)
     assert loops()["nsml/research/runs"] is runs
     assert sorted(loops()) == sorted(fleet.targets())
-    assert len(asyncio.all_tasks()) == tasks
+    assert len(lasting_tasks()) == tasks
     assert not fleet.reloader._running

@@ -1,10 +1,10 @@
 """Reloads of the whole exporter: broken ones, and many."""
 
-import asyncio
 import gc
 
 from tests.field.rig import NODES, PREFIX, Field
 from tests.simulated import samples, value, write
+from tests.tasks import lasting_tasks
 
 
 async def test_a_broken_file_leaves_the_old_configuration_at_work(field: Field) -> None:
@@ -33,7 +33,7 @@ async def test_fifty_reloads_keep_what_stays_and_leave_nothing(field: Field) -> 
     kept = field.poller(**runs)
     polls = await field.own("polls_total", **NODES)
     lines = len(samples(await field.page()))
-    tasks, objects = len(asyncio.all_tasks()), tracked(field)
+    tasks, objects = len(lasting_tasks()), tracked(field)
     for number in range(50):
         field.configure(nsml=True, polling=f"interval: {30 + number % 2}s")
         assert (await field.ask("/-/reload", "POST"))[0] == 200
@@ -42,7 +42,7 @@ async def test_fifty_reloads_keep_what_stays_and_leave_nothing(field: Field) -> 
     assert field.requests("/projects/runs") == []  # since the count began
     assert await field.own("polls_total", **NODES) == (polls or 0) + 49
     assert len(samples(await field.page())) == lines
-    assert len(asyncio.all_tasks()) == tasks
+    assert len(lasting_tasks()) == tasks
     assert tracked(field) < objects * 1.02
 
 
