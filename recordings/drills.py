@@ -250,11 +250,11 @@ async def day(stage: Stage) -> None:
     await stage.until(2, "calm")
     drills.fail_node(fleet.nodes(fleet.fabrics[0])[0].id)
     drills.vanish_node(fleet.nodes(fleet.fabrics[1])[0].id)
-    await stage.until(4, "fault")
+    await stage.until(6, "fault")
     drills.kill_region(*fleet.region.place)
-    await stage.until(12, "outage")
+    await stage.until(14, "outage")
     await exporter.stop()
-    await stage.until(24 * 60 + 8, "outage")
+    await stage.until(24 * 60 + 10, "outage")
 
 
 async def removed(stage: Stage) -> None:

@@ -22,12 +22,13 @@ def faster(duration: str, times: float) -> str:
 
 
 def faster_rules(document: Any, times: float) -> Any:  # noqa: ANN401 - YAML
-    """Divide every duration of a rule file: of windows, of `for`, and thresholds in seconds."""
-    groups = [
-        {**group, "rules": [_faster_rule(rule, times) for rule in group["rules"]]}
-        for group in document["groups"]
-    ]
-    return {**document, "groups": groups}
+    """Divide every duration of a rule file: of groups, windows, `for`, and thresholds."""
+    return {**document, "groups": [_faster_group(group, times) for group in document["groups"]]}
+
+
+def _faster_group(group: dict[str, Any], times: float) -> dict[str, Any]:
+    pace = {"interval": faster(group["interval"], times)} if "interval" in group else {}
+    return {**group, **pace, "rules": [_faster_rule(rule, times) for rule in group["rules"]]}
 
 
 def _faster_rule(rule: dict[str, Any], times: float) -> dict[str, Any]:

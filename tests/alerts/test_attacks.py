@@ -10,7 +10,13 @@ from tests.alerts import drills
 from tests.alerts.test_drills import run
 
 ATTACKS = Path(__file__).with_name("attacks.yml")
-SLOW = {"back_after_outage", "one_list_refused", "without_nodes"}  # for `make scale`
+# For `make scale`.
+SLOW = {
+    *("back_after_outage", "bad_field_once", "failed_then_stopped", "first_poll_slow", "goes_on"),
+    *("cloud_back_in_part", "cloud_flickers", "cloud_refuses", "cloud_slow", "no_nodes_listed"),
+    *("one_list_refused", "partial_once", "seen_twice", "vanished_slowly", "vanished_then_deleted"),
+    "without_nodes",
+}
 CASES = {test["name"]: test for test in drills.tests_of(ATTACKS)}
 
 

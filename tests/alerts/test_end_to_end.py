@@ -171,7 +171,7 @@ async def test_a_run_that_hangs_is_one_page(field: World) -> None:
 async def test_the_queries_of_the_runbooks_are_answered(field: World) -> None:
     """Prometheus runs each of them; each runbook shows something of a node or run that is there."""
     field.unlock(next(iter(field.fabric(WEST).nodes.values())))
-    await until_some(field, "scp_gpu_node:unlocked")
+    await until_some(field, "scp_cluster_fabric:unlocked_nodes")
     [node, *_] = await field.prometheus.result('scp_gpu_node_info{region="kr-west1"}')
     [rank, *_] = await field.prometheus.result("nsml_run_node_info")
     alerts = (

@@ -94,9 +94,10 @@ def values(label: str) -> set[str] | None:
         "reason": set(REASONS),
         "requested": {"true", "false"},
         "status": {"CURRENT", "SUPPORTED", "DEPRECATED", "PLANNED"},
-        # Those of the default terminal_run_states, and how a vanished node is told of.
+        # Those of the default terminal_run_states, and how a vanished node is told of and kept.
         "state": states
-        | {"COMPLETED", "FAILED", "STOPPED", "CANCELED", "TERMINATED", "DELETED", "VANISHED"},
+        | {"COMPLETED", "FAILED", "STOPPED", "CANCELED", "TERMINATED", "DELETED"}
+        | {"VANISHED", "missing"},
         "job": {"gpu-cluster-exporter"},
     }
     return known.get(label)
@@ -108,6 +109,13 @@ def expressions(rule: Rule) -> Iterator[promql.Expr]:
     for text in rule.entry.get("annotations", {}).values():
         for query in re.findall(r"`([^`]*)`", text):
             yield promql.parse(query.replace("%q", '""'))
+
+
+def aggregates(expr: promql.Expr) -> Iterator[promql.AggregateExpr]:
+    """Yield the aggregations in an expression."""
+    found: list[promql.Expr] = []
+    promql.walk(expr, found.append)
+    yield from (node for node in found if isinstance(node, promql.AggregateExpr))
 
 
 def grouped(expr: promql.Expr) -> Iterator[str]:
@@ -135,6 +143,21 @@ def test_a_rule_names_only_metrics_that_there_are(rule: Rule) -> None:
             assert name in EXPORTED or name in RECORDED
             allowed = EXPORTED[name] | SCRAPED if name in EXPORTED else LABELS
             assert {matcher.name for matcher in matchers} <= allowed, name
+
+
+def read_from_a_page(expr: promql.Expr) -> bool:
+    """Return whether some of an expression is not what another rule recorded."""
+    return any(name in EXPORTED for name, _ in selectors(expr))
+
+
+@each_rule
+def test_labels_of_a_site_end_where_a_page_is_read(rule: Rule) -> None:
+    """What is read is aggregated by the exporter's own labels: replicas may differ in others."""
+    for expr in expressions(rule):
+        for aggregate in aggregates(expr):
+            modifier = aggregate.modifier
+            without = modifier is not None and modifier.type == promql.AggModifierType.Without
+            assert not without or not read_from_a_page(aggregate.expr), rule.name
 
 
 @each_rule
