@@ -15,7 +15,7 @@ SLOW = {
     *("back_after_outage", "bad_field_once", "failed_then_stopped", "first_poll_slow", "goes_on"),
     *("cloud_back_in_part", "cloud_flickers", "cloud_refuses", "cloud_slow", "no_nodes_listed"),
     *("one_list_refused", "partial_once", "seen_twice", "vanished_slowly", "vanished_then_deleted"),
-    "without_nodes",
+    *("without_nodes", "refused_then_cloud_gone", "shard_pod_replaced", "rank_zero_leaves"),
 }
 CASES = {test["name"]: test for test in drills.tests_of(ATTACKS)}
 
