@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 try:
-    # Intel's library compresses this text five times as fast as zlib, and no larger.
+    # Intel's library compresses such text several times as fast as zlib does.
     from isal import isal_zlib as zlib
 except ImportError:  # it is not there for every machine
     import zlib  # type: ignore[no-redef]  # with the same functions

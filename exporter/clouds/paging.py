@@ -24,7 +24,7 @@ REMEMBERED_SECONDS = 3600.0
 _SMALL_PAGE_SIZE = 100
 _SIZE_REFUSED = (400, 413, 422)
 _READ_INLINE_BYTES = 128 * 1024
-"""Of a list of nodes that is a hundred rows, which take about a millisecond to read."""
+"""Of a list of nodes that is a hundred rows: what is larger would hold the event loop."""
 
 Fetch = Callable[[int, int | None], Awaitable[bytes]]
 """Get the page of an index, counted from 0, of the asked size, or of the server's own."""
