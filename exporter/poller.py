@@ -92,6 +92,7 @@ class Poller:
         try:
             await asyncio.to_thread(self.telemetry.write)
             await asyncio.to_thread(self.on_update)
+            await asyncio.to_thread(self.snapshot.let_go)
         except Exception:
             self.log.exception("preparing the page died of a defect; please report it")
 

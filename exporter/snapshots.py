@@ -14,6 +14,8 @@ from exporter.clouds.rows import Record
 from exporter.families import Binding, Table
 from exporter.sheet import Key, Piece, Sheet
 
+_FREED_AT_ONCE = 500
+
 
 @dataclass(frozen=True, slots=True)
 class TargetId:
@@ -195,6 +197,7 @@ class Snapshot:
     _shown: _Shown = field(default_factory=_Shown)
     _prepared: _Shown | None = None
     _prepared_at: float = 0.0
+    _outdated: list[_Shown] = field(default_factory=list)
     _writing: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
@@ -204,6 +207,7 @@ class Snapshot:
         """Take in a poll that was whole or partial, and show it."""
         self.prepare(sighting, now)
         self.publish()
+        self.let_go()
 
     def prepare(self, sighting: Sighting, now: float) -> None:
         """Take in a poll, and write its lines, which are not shown yet; safe in a thread."""
@@ -216,8 +220,22 @@ class Snapshot:
     def publish(self) -> None:
         """Show what was prepared, all of it at once."""
         if self._prepared is not None:
+            self._outdated.append(self._shown)
             self._shown, self._prepared = self._prepared, None
             self.updated = self._prepared_at
+
+    def let_go(self) -> None:
+        """Free what is no longer shown, little by little; safe in a thread.
+
+        Nobody else can work while an object is freed, with all that only it refers to.
+        """
+        outdated, self._outdated = self._outdated, []
+        records = [
+            rec for shown in outdated for last in shown.last for rec in last.records.values()
+        ]
+        del outdated
+        while records:
+            del records[-_FREED_AT_ONCE:]
 
     def pieces(self, now: float) -> tuple[Mapping[str, Piece], ...]:
         """Return the lines of each table by family, as far as they hold at this time."""

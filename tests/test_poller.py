@@ -351,6 +351,13 @@ async def test_a_defect_in_what_a_poll_saw_is_one_too(rig: Rig, told: list[Event
     assert rig.value("target_up") == 1.0
 
 
+async def test_a_poll_leaves_nothing_behind_of_the_one_before(rig: Rig) -> None:
+    """What a poll has replaced is let go before the next one begins."""
+    await rig.poller.poll()
+    await rig.poller.poll()
+    assert rig.poller.snapshot._outdated == []
+
+
 async def test_a_defect_in_preparing_the_page_ends_no_loop(rig: Rig, told: list[EventDict]) -> None:
     """The poll itself went well, and says so; the next one comes."""
 

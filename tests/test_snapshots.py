@@ -2,6 +2,7 @@
 
 import itertools
 import re
+import sys
 import threading
 from collections import Counter
 from collections.abc import Iterable
@@ -419,6 +420,19 @@ def test_prepared_poll_is_not_shown_yet() -> None:
     kept.publish()
     assert shown(kept, 10.0) == {"b": 2.0}
     assert kept.updated == 10.0
+
+
+def test_what_is_no_longer_shown_is_let_go() -> None:
+    """A poll's records go when the next one has replaced them, and not before that is asked."""
+    target, old = snapshot(THINGS), record("a")
+    alone = sys.getrefcount(old)
+    target.update(sighting(old), 0.0)
+    target.prepare(sighting(record("a", 1.0)), 1.0)
+    target.publish()
+    outdated = sys.getrefcount(old)
+    target.let_go()
+    gone = sys.getrefcount(old)
+    assert (outdated, gone) == (alone + 1, alone)
 
 
 def test_last_is_what_was_seen_however_long_ago() -> None:

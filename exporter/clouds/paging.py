@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterator
 from dataclasses import dataclass, field
-from typing import Generic
+from typing import Generic, ParamSpec, TypeVar
 
 from exporter.clouds.fields import NOT_REPORTED
 from exporter.clouds.outcomes import BadRequest, BadResponse, NoSuchPath, NotFound
@@ -23,11 +23,20 @@ REMEMBERED_SECONDS = 3600.0
 
 _SMALL_PAGE_SIZE = 100
 _SIZE_REFUSED = (400, 413, 422)
-_READ_INLINE_BYTES = 128 * 1024
-"""Of a list of nodes that is a hundred rows: what is larger would hold the event loop."""
+_ROW_BYTES = 1024
+"""About the size of a row of a list of nodes."""
+
+_ROWS_INLINE = 128
+"""Work on more rows would hold the event loop."""
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 Fetch = Callable[[int, int | None], Awaitable[bytes]]
 """Get the page of an index, counted from 0, of the asked size, or of the server's own."""
+
+Known = Callable[[], Collection[tuple[str, ...]]]
+"""What gives the keys of all that the last whole poll saw."""
 
 
 @dataclass(slots=True)
@@ -139,52 +148,58 @@ async def single(fetch: Callable[[], Awaitable[bytes]], reader: Reader[R]) -> Li
 
     async def once() -> Listing[R]:
         listing: Listing[R] = Listing()
-        listing.add(await _read(reader, await fetch()))
+        await _take_in(listing, reader, await fetch())
         return listing
 
     return checked(await _settled(once, set))
 
 
-async def _settled(
-    once: Callable[[], Awaitable[Listing[R]]], known: Callable[[], set[tuple[str, ...]]]
-) -> Listing[R]:
+async def _settled(once: Callable[[], Awaitable[Listing[R]]], known: Known) -> Listing[R]:
+    """Walk, and once more where the first walk leaves doubt."""
     first = await once()
     # What one page holds and claims to be all needs no second look, only because less is there.
     paged = first.pages > 1 or not first.exact
-    lost = paged and not known() <= first.records.keys()
+    lost = paged and await _aside(first.found, _lacks, first, known)
     if not (first.doubtful or lost) or not first.found:
         return first
     second = await once()
-    if not _settles(second, first, known()):
+    if not await _aside(second.found, _settles, second, first, known):
         second.records = first.records | second.records
         second.complete = False
     second.duplicates += first.duplicates
     return second
 
 
-def _settles(second: Listing[R], first: Listing[R], known: set[tuple[str, ...]]) -> bool:
+def _lacks(listing: Listing[R], known: Known) -> bool:
+    """Return whether a walk did not find all that the last whole poll saw."""
+    return any(key not in listing.records for key in known())
+
+
+def _settles(second: Listing[R], first: Listing[R], known: Known) -> bool:
     """Return whether a second walk tells what there is, after a first that was in doubt."""
     if second.exact:
         return True
     found = second.records.keys()
-    lost_nothing = not second.moved and known | first.records.keys() <= found
-    return found == first.records.keys() or (lost_nothing and not second.short)
+    if found == first.records.keys():
+        return True
+    if second.moved or second.short:
+        return False
+    return first.records.keys() <= found and not _lacks(second, known)
 
 
 async def _walk_once(fetch: Fetch, reader: Reader[R], size: PageSize) -> Listing[R]:
     listing: Listing[R] = Listing()
     body, asked = await _first_page(fetch, size)
-    page = await _read(reader, body)
-    first_rows = page.rows
+    first_rows = 0
     for index in range(1, MAX_PAGES):
-        new = listing.add(page)
+        rows, new = await _take_in(listing, reader, body)
         # Without a true total a short page may be one that was thinned out after it was cut.
-        if not new or (page.rows < first_rows and listing.exact):
+        if not new or (rows < first_rows and listing.exact):
             return listing
         behind = await _page_behind(fetch, index, asked, listing)
         if behind is None:
             return listing
-        page = await _read(reader, behind)
+        first_rows, body = first_rows or rows, behind
     raise BadResponse(f"a list of more than {MAX_PAGES} pages")
 
 
@@ -223,18 +238,28 @@ async def _first_page(fetch: Fetch, size: PageSize) -> tuple[bytes, int | None]:
     raise refused
 
 
-async def _read(reader: Reader[R], body: bytes) -> Page[R]:
-    """Read an answer, a large one in a thread, so that the event loop stays free.
+async def _take_in(listing: Listing[R], reader: Reader[R], body: bytes) -> tuple[int, bool]:
+    """Read an answer into a listing; return its number of rows, and whether any was new.
 
-    A poll that is over by then takes its thread along.
+    A large one is read in a thread. A poll that is over by then takes its thread along.
     """
-    if len(body) <= _READ_INLINE_BYTES:
-        return reader.page(body)
     over = threading.Event()
+
+    def read() -> tuple[int, bool]:
+        page = reader.page(body, over.is_set)
+        return page.rows, listing.add(page)
+
     try:
-        return await asyncio.to_thread(reader.page, body, over.is_set)
+        return await _aside(len(body) // _ROW_BYTES, read)
     finally:
         over.set()
+
+
+async def _aside(rows: int, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Do work on so many rows: in a thread where they are many, so that the loop stays free."""
+    if rows <= _ROWS_INLINE:
+        return work(*args, **kwargs)
+    return await asyncio.to_thread(work, *args, **kwargs)
 
 
 def checked(listing: Listing[R]) -> Listing[R]:

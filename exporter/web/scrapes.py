@@ -1,5 +1,6 @@
 """The page for Prometheus."""
 
+import asyncio
 from collections.abc import AsyncIterator, Iterable
 
 from aiohttp import web
@@ -46,8 +47,10 @@ class Scrapes:
 
 
 async def _sent(chunks: Iterable[bytes]) -> AsyncIterator[bytes]:
+    """Yield chunk after chunk; a reader that takes them all at once holds nobody else up."""
     for chunk in chunks:
         yield chunk
+        await asyncio.sleep(0)
 
 
 def _joined(request: web.Request, header: str) -> str:

@@ -302,9 +302,35 @@ async def test_a_page_that_was_thinned_out_ends_no_list_without_a_total() -> Non
     assert len((await walk(fetch, reader(), PageSize(8))).records) == 20
 
 
+async def test_long_lists_are_worked_on_in_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Taking many rows in, and comparing them with what was known, leaves the event loop free."""
+    workers: set[str] = set()
+
+    def noted(work: Callable[..., Any]) -> Callable[..., Any]:
+        def noting(*args: object) -> Any:  # noqa: ANN401 - as the work
+            workers.add(f"{work.__name__}: {threading.current_thread() is threading.main_thread()}")
+            return work(*args)
+
+        return noting
+
+    for owner, name in ((Listing, "add"), (Reader, "page"), (paging, "_lacks")):
+        monkeypatch.setattr(owner, name, noted(getattr(owner, name)))
+    many = [
+        {"id": f"n{i}", "state": "RUNNING", "filler": "x" * 1024}
+        for i in range(paging._ROWS_INLINE + 1)
+    ]
+    pages = iter([many, [{"id": "last", "state": "RUNNING", "filler": "x" * 1024 * 1024}]])
+
+    async def fetch(_index: int, _size: int | None) -> bytes:
+        return json.dumps({"gpu_nodes": next(pages), "count": len(many) + 1}).encode()
+
+    assert (await walk(fetch, reader(), PageSize(1000))).complete
+    assert workers == {"add: False", "page: False", "_lacks: False"}
+
+
 async def test_reading_ends_with_its_poll(monkeypatch: pytest.MonkeyPatch) -> None:
     """A thread that reads a long answer stops when nobody waits for it any more."""
-    monkeypatch.setattr(paging, "_READ_INLINE_BYTES", 0)
+    monkeypatch.setattr(paging, "_ROWS_INLINE", -1)
     begun, ended = asyncio.Event(), threading.Event()
     loop = asyncio.get_running_loop()
 
@@ -337,4 +363,4 @@ def test_a_second_walk_with_more_is_believed_where_nothing_moved(
         for names in ("ab", "abc")
     )
     second.moved = moved
-    assert paging._settles(second, first, {("a",)}) is settles
+    assert paging._settles(second, first, lambda: {("a",)}) is settles

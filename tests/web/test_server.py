@@ -3,6 +3,7 @@
 import asyncio
 import gzip
 import io
+import itertools
 import re
 import socket
 from collections.abc import AsyncIterator, Mapping
@@ -239,6 +240,18 @@ def read_all(reader: socket.socket) -> bytes:
     except ConnectionResetError:
         pass
     return b"".join(chunks)
+
+
+async def test_others_have_their_turn_between_the_parts_of_a_page() -> None:
+    """A reader that takes a large page as fast as it is sent does not hold the event loop."""
+    loop, turns = asyncio.get_running_loop(), itertools.count()
+
+    def turn() -> None:
+        next(turns)
+        loop.call_soon(turn)
+
+    loop.call_soon(turn)
+    assert [next(turns) async for _ in scrapes._sent([b"part"] * 3)] == [0, 2, 4]
 
 
 @pytest.mark.usefixtures("configured")
