@@ -9,9 +9,10 @@ import asyncio
 import threading
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine, Iterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Generic, ParamSpec, TypeVar
+from typing import Any, Generic, ParamSpec, TypeAlias, TypeVar
 
 from exporter.clouds.fields import NOT_REPORTED
 from exporter.clouds.outcomes import BadRequest, BadResponse, NoSuchPath, NotFound
@@ -32,7 +33,7 @@ _ROWS_INLINE = 128
 P = ParamSpec("P")
 T = TypeVar("T")
 
-Fetch = Callable[[int, int | None], Awaitable[bytes]]
+Fetch = Callable[[int, int | None], Coroutine[Any, Any, bytes]]
 """Get the page of an index, counted from 0, of the asked size, or of the server's own."""
 
 Known = Callable[[], Collection[tuple[str, ...]]]
@@ -102,6 +103,9 @@ class Listing(Generic[R]):
         return self.found > found
 
 
+OnPage: TypeAlias = Callable[[Listing[R]], object]
+
+
 class PageSize:
     """The page size that a server is asked for, and what it has refused.
 
@@ -128,17 +132,31 @@ class PageSize:
             self._chosen, self._since = chosen, self._clock()
 
 
-async def walk(fetch: Fetch, reader: Reader[R], size: PageSize) -> Listing[R]:
+async def walk(
+    fetch: Fetch,
+    reader: Reader[R],
+    size: PageSize,
+    *,
+    ahead: bool = False,
+    on_page: OnPage[R] = lambda _: None,
+) -> Listing[R]:
     """Find every object of a paged list; raise a Failure where a page can't be had.
 
     A walk over several pages may lose a row that moves meanwhile. One that finds fewer than
     the API claims, that lacks what the last poll saw, or that without a claim sees rows move
     is made twice: where both agree, or the second finds all that is claimed, that is what
     there is; else the listing is marked as not complete.
+
+    With `ahead` the first two pages of a list that promises rows are asked for together:
+    for callers whose keys are known to be good, or a refused key would be sent twice.
+    `on_page` hears, page by page, what a walk has found so far, all of which is preliminary.
     """
 
     async def once() -> Listing[R]:
-        return await _walk_once(fetch, reader, size)
+        if not (ahead and reader.promising):
+            return await _walk_once(fetch, reader, size, on_page)
+        async with _second_page_ahead(fetch, size) as together:
+            return await _walk_once(together, reader, size, on_page)
 
     return checked(await _settled(once, reader.known))
 
@@ -187,7 +205,9 @@ def _settles(second: Listing[R], first: Listing[R], known: Known) -> bool:
     return first.records.keys() <= found and not _lacks(second, known)
 
 
-async def _walk_once(fetch: Fetch, reader: Reader[R], size: PageSize) -> Listing[R]:
+async def _walk_once(
+    fetch: Fetch, reader: Reader[R], size: PageSize, on_page: OnPage[R]
+) -> Listing[R]:
     listing: Listing[R] = Listing()
     body, asked = await _first_page(fetch, size)
     first_rows = 0
@@ -196,11 +216,29 @@ async def _walk_once(fetch: Fetch, reader: Reader[R], size: PageSize) -> Listing
         # Without a true total a short page may be one that was thinned out after it was cut.
         if not new or (rows < first_rows and listing.exact):
             return listing
+        on_page(listing)
         behind = await _page_behind(fetch, index, asked, listing)
         if behind is None:
             return listing
         first_rows, body = first_rows or rows, behind
     raise BadResponse(f"a list of more than {MAX_PAGES} pages")
+
+
+@asynccontextmanager
+async def _second_page_ahead(fetch: Fetch, size: PageSize) -> AsyncIterator[Fetch]:
+    """Ask for the second page together with the first, for the end of a list shows only there."""
+    expected = next(size.candidates())
+    second = asyncio.create_task(fetch(1, expected))
+
+    async def ahead(index: int, asked: int | None) -> bytes:
+        known = index == 1 and asked == expected
+        return await (second if known else fetch(index, asked))
+
+    try:
+        yield ahead
+    finally:
+        second.cancel()
+        await asyncio.gather(second, return_exceptions=True)
 
 
 async def _page_behind(

@@ -84,10 +84,15 @@ class _Memory(Generic[R]):
 
 
 class Reader(Generic[R]):
-    """Read the answers of one list; remember its rows from one poll to the next."""
+    """Read the answers of one list; remember its rows from one poll to the next.
+
+    `promising` is whether rows are to be expected: there were some in the last poll, which
+    was whole, or there was none yet.
+    """
 
     def __init__(self, model: type[R], rows_field: str) -> None:
         self.model = model
+        self.promising = True
         self._rows_field = rows_field
         self._last: _Memory[R] = _Memory()
         self._now: _Memory[R] = _Memory()
@@ -110,6 +115,7 @@ class Reader(Generic[R]):
 
     def end_poll(self, *, whole: bool) -> None:
         """Forget what a whole poll did not see; after any other, what only that one saw."""
+        self.promising = whole and bool(self._now.rows)
         if whole:
             self._last = self._now
         self._now = _Memory()

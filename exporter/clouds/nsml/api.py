@@ -6,7 +6,7 @@ from typing import Generic
 
 from exporter.clouds.http import Caller, request
 from exporter.clouds.nsml.models import Project, Run, RunNode
-from exporter.clouds.paging import Listing, PageSize, walk
+from exporter.clouds.paging import Listing, OnPage, PageSize, walk
 from exporter.clouds.rows import R, Reader, Record, read_object
 
 PROJECTS_PATH = "/projects"
@@ -24,15 +24,17 @@ class PagedList(Generic[R]):
     size: PageSize
     parts: Mapping[str, str]
 
-    async def all(self, caller: Caller) -> Listing[R]:
-        """Return every object of the list."""
+    async def all(
+        self, caller: Caller, *, ahead: bool = False, on_page: OnPage[R] = lambda _: None
+    ) -> Listing[R]:
+        """Return every object of the list; for `ahead` and `on_page` see `walk`."""
 
         async def fetch(index: int, size: int | None) -> bytes:
             page = index + 1
             query = {"page": page} if size is None else {"page": page, "pageSize": size}
             return await caller.get(request(self.path, query, self.parts))
 
-        return await walk(fetch, self.reader, self.size)
+        return await walk(fetch, self.reader, self.size, ahead=ahead, on_page=on_page)
 
 
 def projects(page_size: int) -> PagedList[Project]:

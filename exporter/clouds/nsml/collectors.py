@@ -1,19 +1,17 @@
 """The collectors of one account of CLOVA NSML."""
 
-import asyncio
 from collections.abc import Callable, Collection, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
-
-from msgspec.structs import replace
 
 from exporter.clock import Clock
 from exporter.clouds.http import Caller
 from exporter.clouds.nsml import api, families
 from exporter.clouds.nsml.models import RunMembers, RunNode
+from exporter.clouds.nsml.nodes import Answer, NodeCalls, RunNodes
 from exporter.clouds.nsml.runs import RunDirectory, RunEndings, RunKey, RunsSeen
 from exporter.clouds.outcomes import (
-    BadResponse,
     Failure,
     NotFound,
     first_problem,
@@ -64,50 +62,6 @@ class RunCollector:
 
 
 @dataclass(slots=True)
-class RunNodes:
-    """The list of one run's nodes, and the records that were made of it."""
-
-    listed: api.PagedList[RunNode]
-    _known: dict[int, tuple[Record[RunNode], Record[RunNode]]] = field(default_factory=dict)
-
-    async def all(self, caller: Caller, run: RunKey) -> Listing[RunNode]:
-        """Return the run's nodes, under keys that tell them from those of other runs."""
-        whole = False
-        try:
-            listing = await self.listed.all(caller)
-            _refuse_others(listing, run)
-            whole = listing.complete
-        finally:
-            self.listed.reader.end_poll(whole=whole)
-        known, self._known = self._known, {}
-        placed = [self._placed(record, run, known) for record in listing.records.values()]
-        listing.records = {record.key: record for record in placed}
-        return listing
-
-    def _placed(
-        self,
-        record: Record[RunNode],
-        run: RunKey,
-        known: dict[int, tuple[Record[RunNode], Record[RunNode]]],
-    ) -> Record[RunNode]:
-        """Return the record with its run's ids, the same one for the same row."""
-        pair = known.get(id(record))
-        if pair is None or pair[0] is not record:
-            item = replace(record.item, project_id=run[0], run_name=run[1])
-            pair = (record, Record(item.key, item, record.invalid))
-        self._known[id(record)] = pair
-        return pair[1]
-
-
-def _refuse_others(listing: Listing[RunNode], run: RunKey) -> None:
-    """Refuse an answer that says itself that it is about another run."""
-    for record in listing.records.values():
-        told = (record.item.told_project_id or run[0], record.item.told_run_name or run[1])
-        if told != run:
-            raise BadResponse("nodes of another run than was asked for")
-
-
-@dataclass(slots=True)
 class _Found:
     """What the calls for the runs' nodes have brought so far."""
 
@@ -120,14 +74,18 @@ class _Found:
     nameless: int = 0
     duplicates: int = 0
 
-    def raise_what_is_for_all(self) -> None:
-        """Raise a failure that every further call would end with as well."""
-        for failure in self.failures:
-            if failure.for_all:
-                raise failure
+    def answer(self, run: RunKey, answer: Answer) -> None:
+        """Take in what the call for the nodes of a run was answered."""
+        match answer:
+            case NotFound():
+                self.missing[run] = answer
+                self._add(run, Listing())
+            case Failure():
+                self.failures.append(answer)
+            case _:
+                self._add(run, answer)
 
-    def add(self, run: RunKey, listing: Listing[RunNode]) -> None:
-        """Take in the nodes of a run."""
+    def _add(self, run: RunKey, listing: Listing[RunNode]) -> None:
         self.nodes |= listing.records
         self.nameless += listing.nameless
         self.duplicates += listing.duplicates
@@ -167,19 +125,18 @@ class RunNodeCollector:
         return {}
 
     async def poll(self, caller: Caller) -> Sighting:
-        """Ask for the runs, then for the nodes of each."""
-        watched = await self.directory.find(caller)
-        runs = list(watched.listing.records)
-        caller.announce(2 * len(runs))
-        found = _Found(partial=not watched.complete, settled=set(watched.gone))
-        gate = asyncio.Semaphore(caller.client.budget.concurrent)
+        """Ask for the runs, and for the nodes of each as soon as it is known."""
         self._round += 1
-        # Where not all can be asked, because time is up or one is refused, the others come first
-        # the next time.
-        runs.sort(key=lambda run: self._asked.get(run, 0))
-        await asyncio.gather(*(self._nodes_of(run, caller, found, gate) for run in runs))
+        calls = NodeCalls(caller, self._nodes_of, self._asked, self._round)
+        async with aclosing(calls):
+            watched = await self.directory.find(caller, calls.begin)
+            runs = list(watched.listing.records)
+            answers = await calls.answers(runs)
+        found = _Found(partial=not watched.complete, settled=set(watched.gone))
+        for run, answer in answers.items():
+            found.answer(run, answer)
         self._asked = {run: self._asked.get(run, 0) for run in runs}
-        self._lists = {run: self._lists[run] for run in runs}
+        self._lists = {run: self._lists[run] for run in runs if run in self._lists}
         self._believe(len(runs), found)
         return Sighting(
             {families.RUN_NODES.name: found.nodes, families.RUN_MEMBERS.name: found.members},
@@ -202,22 +159,10 @@ class RunNodeCollector:
         raise_where_nothing_answered(answered, found.failures, missing)
         check_fields(found.nodes.values(), found.nameless)
 
-    async def _nodes_of(
-        self, run: RunKey, caller: Caller, found: _Found, gate: asyncio.Semaphore
-    ) -> None:
-        nodes = self._lists.setdefault(run, RunNodes(api.run_nodes(run[0], run[1], self.size)))
-        try:
-            async with gate:
-                found.raise_what_is_for_all()
-                self._asked[run] = self._round
-                listing = await nodes.all(caller, run)
-        except NotFound as missing:
-            found.missing[run] = missing
-            listing = Listing()
-        except Failure as failure:
-            found.failures.append(failure)
-            return
-        found.add(run, listing)
+    async def _nodes_of(self, run: RunKey, caller: Caller) -> Listing[RunNode]:
+        if run not in self._lists:
+            self._lists[run] = RunNodes(api.run_nodes(run[0], run[1], self.size))
+        return await self._lists[run].all(caller, run)
 
 
 def collectors(  # noqa: PLR0913 - what an account is made of

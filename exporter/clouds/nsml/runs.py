@@ -1,7 +1,7 @@
 """Which runs are watched: those that the API lists and those of the configuration."""
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 from exporter.clock import Clock
@@ -45,11 +45,18 @@ class RunEndings:
             self.seen.going.add(run.key)
             self.seen.ended.pop(run.key, None)
             return True
-        now = self.clock.monotonic()
-        if run.key not in self.seen.ended:
-            self.seen.ended[run.key] = now - self._age(run)
-            self.seen.going.discard(run.key)
-        return now - self.seen.ended[run.key] <= self.retention
+        self.seen.ended[run.key] = self._ended(run)
+        self.seen.going.discard(run.key)
+        return self.to_be_shown(run)
+
+    def to_be_shown(self, run: Run) -> bool:
+        """Return what `shown` would, without taking note of the run."""
+        going = run.state_name not in self.terminal_states
+        return going or self.clock.monotonic() - self._ended(run) <= self.retention
+
+    def _ended(self, run: Run) -> float:
+        known = self.seen.ended.get(run.key)
+        return self.clock.monotonic() - self._age(run) if known is None else known
 
     def _age(self, run: Run) -> float:
         if run.key in self.seen.going or run.updated is None:
@@ -91,12 +98,15 @@ class RunDirectory:
     configured: Collection[RunKey]
     endings: RunEndings
 
-    async def find(self, caller: Caller) -> Watched:
+    async def find(
+        self, caller: Caller, on_runs: Callable[[list[RunKey]], object] = lambda _: None
+    ) -> Watched:
         """Ask for all runs, and one by one for those of the configuration not among them.
 
-        Raises a Failure only where nothing at all could be learnt.
+        Raises a Failure only where nothing at all could be learnt. `on_runs` hears early of
+        runs that are most likely watched.
         """
-        watched = await self._listed(caller)
+        watched = await self._listed(caller, on_runs)
         listed = self.discover and watched.complete
         missing = [key for key in self.configured if key not in watched.listing.records]
         caller.announce(len(missing))
@@ -124,12 +134,16 @@ class RunDirectory:
         for key in old:
             del records[key]
 
-    async def _listed(self, caller: Caller) -> Watched:
+    async def _listed(self, caller: Caller, on_runs: Callable[[list[RunKey]], object]) -> Watched:
+        def on_page(listing: Listing[Run]) -> None:
+            found = listing.records.items()
+            on_runs([key for key, record in found if self._likely(key, record.item)])
+
         if not self.discover:
             return Watched(Listing())
         whole = False
         try:
-            listing = await self.runs.all(caller)
+            listing = await self.runs.all(caller, on_page=on_page)
             whole = listing.complete
         except Failure as failure:
             if not self.configured:
@@ -141,6 +155,9 @@ class RunDirectory:
             key: record for key, record in listing.records.items() if self._wanted(key)
         }
         return Watched(listing)
+
+    def _likely(self, key: RunKey, run: Run) -> bool:
+        return self._wanted(key) and self.endings.to_be_shown(run)
 
     def _wanted(self, key: RunKey) -> bool:
         return not self.projects or key[0] in self.projects or key in self.configured

@@ -1,95 +1,30 @@
 """The collectors of one account of CLOVA NSML, and which runs they watch."""
 
-from collections.abc import AsyncIterator, Collection
 from typing import Any
 
 import aiohttp
 import pytest
 
-from exporter.clouds.nsml.collectors import RunNodeCollector, collectors
 from exporter.clouds.nsml.signing import NsmlDialect
 from exporter.clouds.outcomes import BadResponse, Failure, NotFound, ServerError
 from exporter.config import NSML_COLLECTORS
 from exporter.simulator.server import Simulator
-from tests.clouds.api import GONE, PACE, Asking, Cloud, Row, keys
+from tests.clouds.api import GONE, Asking, Cloud, Row, keys
 from tests.clouds.calls import NOW, SteppedClock, client_of
-from tests.clouds.loopback import Loopback, loopback
+from tests.clouds.loopback import Loopback
+from tests.clouds.nsml.account import (
+    HOUR,
+    RUNS,
+    detail_path,
+    listed,
+    made,
+    nodes,
+    nodes_path,
+    paged,
+    run,
+)
 
-RUNS = "/projects/runs"
-HOUR = 3600.0
-OVER = ("COMPLETED", "FAILED", "STOPPED")
 AN_HOUR_AGO = "2023-11-15 06:13:20"  # in Korea, before 2023-11-14T22:13:20Z
-
-
-def made(
-    clock: SteppedClock,
-    *,
-    discover: bool = True,
-    projects: Collection[str] = (),
-    configured: Collection[tuple[str, ...]] = (),
-    retention: float = HOUR,
-) -> dict[str, Any]:
-    """Return all collectors of an account by name."""
-    every = collectors(
-        NSML_COLLECTORS,
-        account="research",
-        pace=PACE,
-        page_size=100,
-        discover=discover,
-        projects=projects,
-        configured=configured,
-        terminal_states=OVER,
-        retention=retention,
-        clock=clock,
-    )
-    return {collector.target.collector: collector for collector in every}
-
-
-@pytest.fixture
-async def cloud() -> AsyncIterator[tuple[Cloud, Loopback]]:
-    """Give a cloud without any lists."""
-    answers = Cloud()
-    async with loopback(answers) as server:
-        yield answers, server
-
-
-@pytest.fixture
-def asking(
-    session: aiohttp.ClientSession, cloud: tuple[Cloud, Loopback], clock: SteppedClock
-) -> Asking:
-    """Give what polls collectors at that cloud."""
-    return Asking(session, cloud[1].url, clock)
-
-
-def run(name: str, state: str = "IN_PROGRESS", project: str = "p", **fields: object) -> Row:
-    """Return a row of a run."""
-    return {"projectId": project, "runName": name, "status": f"RUN_STATE_{state}", **fields}
-
-
-def listed(*rows: Row) -> Any:  # noqa: ANN401 - what a cloud answers with
-    """Answer with these runs, on one page."""
-    return paged("runList", *rows)
-
-
-def nodes(*names: str, **fields: object) -> Any:  # noqa: ANN401 - what a cloud answers with
-    """Answer with nodes of these names, on one page."""
-    rows = [{"nodeId": name, "state": "NODE_STATE_RUNNING", **fields} for name in names]
-    return paged("nodes", *rows)
-
-
-def paged(name: str, *rows: Row) -> Any:  # noqa: ANN401 - what a cloud answers with
-    """Answer with these rows on the first page, and none on any other."""
-    return lambda query: {name: rows if query.get("page") == "1" else [], "totalCount": len(rows)}
-
-
-def nodes_path(name: str, project: str = "p") -> str:
-    """Return the path of a run's nodes."""
-    return f"/projects/{project}/runs/{name}/nodes"
-
-
-def detail_path(name: str, project: str = "p") -> str:
-    """Return the path of a run's detail."""
-    return f"/projects/{project}/runs/{name}"
 
 
 async def test_projects_are_listed(cloud: tuple[Cloud, Loopback], asking: Asking) -> None:
@@ -252,7 +187,7 @@ async def test_what_is_known_of_runs_that_are_no_more_is_forgotten(
 ) -> None:
     """A list in which every run is new leaves nothing behind, not even beside a failure."""
     every = made(asking.clock, configured=[("p", "9")])
-    collector: RunNodeCollector = every["run_nodes"]
+    collector = every["run_nodes"]
     cloud[0].pages[detail_path("9")] = 403
     for number in range(20):
         name, old = f"new-{number}", f"old-{number}"
