@@ -10,6 +10,7 @@ readers take only the first.
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import groupby
 
 try:
     # Intel's library compresses such text several times as fast as zlib does.
@@ -19,6 +20,7 @@ except ImportError:  # it is not there for every machine
 
 _POLYNOMIAL = 0xEDB88320
 _LEVEL = 1
+_SMALL_BYTES = 64 * 1024
 # Magic, deflate, no flags, no time, fastest compression, unknown system.
 _HEADER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x04\xff"
 _LAST_BLOCK = b"\x03\x00"
@@ -61,6 +63,12 @@ def join(pieces: Iterable[Packed]) -> Packed:
             size += piece.size
             lines += piece.lines
     return Packed(b"".join(parts), crc, size, lines, _shift(size))
+
+
+def condense(pieces: Iterable[Packed]) -> list[Packed]:
+    """Return the pieces as fewer ones: small neighbours are joined, no large one is copied."""
+    groups = groupby(pieces, lambda piece: len(piece.data) < _SMALL_BYTES)
+    return [each for small, group in groups for each in ([join(group)] if small else group)]
 
 
 def gzip(pieces: Iterable[Packed]) -> list[bytes]:

@@ -8,7 +8,7 @@ changes, they are only copied at a scrape.
 import operator
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any
 
@@ -65,8 +65,8 @@ class _Objects:
     """The part of the page that the snapshots make, and what they showed when it was made."""
 
     views: tuple[View, ...] = ()
-    texts: tuple[bytes, ...] = ()
-    packed: Packed = field(default_factory=lambda: deflate.join(()))
+    texts: tuple[Sequence[bytes], ...] = ()
+    packed: Sequence[Packed] = ()
     samples: int = 0
 
 
@@ -78,7 +78,7 @@ class Exposition:
     ) -> None:
         packer = Packer()
         headers = [(family.name, family.header.encode()) for family in families]
-        self._headers = [(name, Piece((text,), packer.pack(text))) for name, text in headers]
+        self._headers = [(name, Piece(((text,),), packer.pack(text))) for name, text in headers]
         self._snapshots = snapshots
         self._telemetry = telemetry
         self._objects = _Objects()
@@ -91,8 +91,8 @@ class Exposition:
         end = _EOF if openmetrics else b""
         comments = own.count(b"\n#") + own.startswith(b"#")
         return Page(
-            texts=(objects.texts, (own + end,)),
-            packed=(objects.packed, Packer().pack(own + end)),
+            texts=(*objects.texts, (own + end,)),
+            packed=(*objects.packed, Packer().pack(own + end)),
             content_type=content_type,
             samples=objects.samples + own.count(b"\n") - comments,
         )
@@ -120,9 +120,10 @@ class Exposition:
             if name in by_family
             for piece in (header, *by_family[name])
         ]
-        packed = deflate.join(piece.packed for piece in used)
-        texts = tuple(text for piece in used for text in piece.texts)
-        return _Objects(views, texts, packed, packed.lines - 2 * len(by_family))
+        texts = tuple(chain.from_iterable(piece.texts for piece in used))
+        packed = deflate.condense(piece.packed for piece in used)
+        lines = sum(piece.lines for piece in packed)
+        return _Objects(views, texts, packed, lines - 2 * len(by_family))
 
     def _own(self, *, openmetrics: bool, process: bool) -> Iterator[bytes]:
         """Yield the exporter's own families, each header with the lines of every scope."""

@@ -271,9 +271,10 @@ class StateCounts(ListFamily[T]):
                     total[label] = total.get(label, 0) + count
         # Sorted, so that a list in another order is the same text.
         for text, total in sorted(totals.items()):
-            unlisted = sorted(total.keys() - listed.keys())
-            counted = tuple((state, total[state]) for state in (*listed, *unlisted))
-            yield (self.name + text).join(_count_tails(counted))
+            if len(total) > len(listed):
+                unlisted = sorted(total.keys() - listed.keys())
+                total = {state: total[state] for state in (*listed, *unlisted)}  # noqa: PLW2901
+            yield (self.name + text).join(_count_tails(tuple(total.items())))
 
 
 @lru_cache(maxsize=1024)

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 from structlog.stdlib import BoundLogger
@@ -24,6 +25,7 @@ from exporter.telemetry import TargetTelemetry
 
 _GRACE_SECONDS = 2.0
 _LATE_SECONDS = 30.0
+_STATE_NAME = attrgetter("item.state_name")
 _CROWDED = 0.8
 """The share of the time that calls take up where they are too many to be ready in time."""
 
@@ -147,7 +149,7 @@ class Poller:
                 tally["invalid"] += 1
                 self._tell_fault(name, why)
             for family in states:
-                named = Counter([record.item.state_name for record in records])
+                named = Counter(map(_STATE_NAME, records))
                 tally["unrecognized"] += sum(
                     number
                     for state, number in named.items()

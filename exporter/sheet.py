@@ -9,7 +9,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import count
+from itertools import chain
 from typing import Any, Generic
 
 from exporter.clouds.rows import R, Record
@@ -27,46 +27,48 @@ _BUCKET_OBJECTS = 32
 class Piece:
     """The lines of one family of one target: to be joined as text, and compressed."""
 
-    texts: tuple[bytes, ...]
+    texts: tuple[tuple[bytes, ...], ...]
     packed: Packed
 
     @property
     def text(self) -> bytes:
         """All lines."""
-        return b"".join(self.texts)
+        return b"".join(chain.from_iterable(self.texts))
 
 
 @dataclass(slots=True)
 class _Bucket:
-    """The lines of some objects, one entry for each family, and those lines compressed.
+    """The lines of some objects, an entry for each family; by family, as texts and compressed.
 
     `stale` are the places of the families whose lines changed since they were compressed.
     """
 
+    families: int
     lines: dict[Key, tuple[bytes, ...]] = field(default_factory=dict)
-    packed: list[Packed] = field(default_factory=list)
+    texts: list[tuple[bytes, ...]] = field(init=False)
+    packed: list[Packed] = field(init=False)
     stale: set[int] = field(default_factory=set)
 
-    def put(self, key: Key, lines: tuple[bytes, ...]) -> None:
-        """Take in an object's lines."""
-        before = self.lines.get(key) or (b"",) * len(lines)
+    def __post_init__(self) -> None:
+        self.texts = [()] * self.families
+        self.packed = [join(())] * self.families
+
+    def put(self, key: Key, lines: tuple[bytes, ...], changed: Iterable[int]) -> None:
+        """Take in an object's lines, of which those at some places have changed."""
         self.lines[key] = lines
-        # Lines that show what they did are the same object, so that none is read to compare it.
-        pairs = zip(count(), lines, before, strict=False)
-        self.stale.update([place for place, line, old in pairs if line is not old])
+        self.stale.update(changed)
 
     def drop(self, key: Key) -> None:
         """Forget an object."""
         self.stale.update(place for place, line in enumerate(self.lines.pop(key)) if line)
 
-    def pack(self, packer: Packer, families: int) -> set[int]:
+    def pack(self, packer: Packer) -> set[int]:
         """Compress what changed, and return the places of those families."""
         changed, self.stale = self.stale, set()
-        if not self.packed:
-            self.packed = [packer.pack(b"")] * families
         for place in changed:
-            text = b"".join([lines[place] for lines in self.lines.values()])
-            self.packed[place] = packer.pack(text)
+            texts = tuple([lines[place] for lines in self.lines.values()])
+            self.texts[place] = texts
+            self.packed[place] = packer.pack(b"".join(texts))
         return changed
 
 
@@ -104,7 +106,7 @@ class Sheet(Generic[R]):
     pieces: Mapping[str, Piece] = field(default_factory=dict)
     _records: Mapping[Key, Record[R]] = field(default_factory=dict)
     _generation: int = 0
-    _buckets: list[_Bucket] = field(default_factory=lambda: [_Bucket()])
+    _buckets: list[_Bucket] = field(default_factory=list)
     _writer: ObjectWriter[R] = field(init=False)
     _counts: tuple["_Count", ...] = field(init=False)
 
@@ -128,7 +130,7 @@ class Sheet(Generic[R]):
             self._generation = generation
             self._records = {}
             self._counts = tuple(replace(each, number=Counter()) for each in self._counts)
-            self._buckets = [_Bucket() for _ in range(_buckets_for(len(records)))]
+            self._buckets = self._empty_buckets(len(records))
             self.pieces = {}
         gone = self._records.keys() - records.keys()
         for key in gone:
@@ -144,10 +146,11 @@ class Sheet(Generic[R]):
     def _put(self, key: Key, record: Record[R]) -> None:
         bucket, before = self._bucket(key), self._records.get(key)
         if before is None:
-            bucket.put(key, self._writer.lines(record.item))
+            lines = self._writer.lines(record.item)
+            bucket.put(key, lines, [place for place, line in enumerate(lines) if line])
         else:
-            lines = self._writer.lines_anew(bucket.lines[key], before.item, record.item)
-            bucket.put(key, lines)
+            known = bucket.lines[key]
+            bucket.put(key, *self._writer.lines_anew(known, before.item, record.item))
 
     def _count(self, records: Mapping[Key, Record[R]], differing: Collection[Key]) -> None:
         """Count anew what differs; all, where that is the most."""
@@ -166,6 +169,10 @@ class Sheet(Generic[R]):
         wanted = _buckets_for(objects)
         return wanted <= len(self._buckets) <= 2 * wanted
 
+    def _empty_buckets(self, objects: int) -> list[_Bucket]:
+        families = len(self._writer.names)
+        return [_Bucket(families) for _ in range(_buckets_for(objects))]
+
     def _bucket(self, key: Key) -> _Bucket:
         return self._buckets[zlib.crc32("\0".join(key).encode()) % len(self._buckets)]
 
@@ -174,7 +181,7 @@ class Sheet(Generic[R]):
         packer = Packer()
         changed: set[int] = set()
         for bucket in self._buckets:
-            changed |= bucket.pack(packer, len(self._writer.names))
+            changed |= bucket.pack(packer)
         pieces = {}
         for place, name in enumerate(self._writer.names):
             known = self.pieces.get(name)
@@ -182,14 +189,14 @@ class Sheet(Generic[R]):
         for each in self._counts:
             text = each.text
             known = self.pieces.get(each.name)
-            if known is None or known.texts != (text,):
-                known = Piece((text,), packer.pack(text))
+            if known is None or known.texts != ((text,),):
+                known = Piece(((text,),), packer.pack(text))
             pieces[each.name] = known
         self.pieces = pieces
 
     def _piece(self, place: int) -> Piece:
-        texts = [lines[place] for bucket in self._buckets for lines in bucket.lines.values()]
-        return Piece(tuple(texts), join(bucket.packed[place] for bucket in self._buckets))
+        texts = tuple([bucket.texts[place] for bucket in self._buckets])
+        return Piece(texts, join(bucket.packed[place] for bucket in self._buckets))
 
 
 def _buckets_for(objects: int) -> int:

@@ -44,16 +44,19 @@ class ObjectWriter(Generic[R]):
         """Return all lines of an object."""
         return tuple([write(item) for write in self._lines])
 
-    def lines_anew(self, lines: Sequence[bytes], before: R, item: R) -> tuple[bytes, ...]:
-        """Return the lines of an object, of which those stay that show what they did `before`."""
+    def lines_anew(
+        self, lines: Sequence[bytes], before: R, item: R
+    ) -> tuple[tuple[bytes, ...], list[int]]:
+        """Return the lines of an object, and at which places they are not those of `before`."""
         if item.__struct_fields__ is not self._fields:
             self._fields, self._doubtful = item.__struct_fields__, {}
         changed = tuple(compress(self._fields, map(ne, astuple(before), astuple(item))))
-        now = list(lines)
+        now, places = list(lines), []
         for place, shown, write in self._doubtful.get(changed) or self._doubt(changed):
             if shown is None or shown(before) != shown(item):
                 now[place] = write(item)
-        return tuple(now)
+                places.append(place)
+        return tuple(now), places
 
     def _doubt(self, changed: tuple[str, ...]) -> tuple[_Doubtful[R], ...]:
         """Return which families may show something else once these fields have changed."""

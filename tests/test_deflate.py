@@ -2,6 +2,7 @@
 
 import gzip
 import importlib.util
+import random
 import sys
 import zlib
 from types import ModuleType
@@ -69,3 +70,23 @@ def test_pieces_do_not_depend_on_the_order_in_which_they_were_packed(module: Mod
     first, second = (packer.pack(text * 100) for text in (b"the same\n", b"the same\n"))
     for order in ([first], [second], [second, first]):
         assert gzip.decompress(b"".join(module.gzip(order))) == b"the same\n" * 100 * len(order)
+
+
+@EITHER
+@given(
+    sizes=st.lists(st.sampled_from([0, 1, 40_000, 100_000, 300_000]), max_size=8),
+    seed=st.integers(),
+)
+def test_small_neighbours_are_joined_and_large_pieces_left_alone(
+    module: ModuleType, sizes: list[int], seed: int
+) -> None:
+    """The stream is of the same text, in fewer parts, and no large one was copied."""
+    rng, packer = random.Random(seed), module.Packer()  # noqa: S311 - nothing to hide
+    pieces = [packer.pack(rng.randbytes(size)) for size in sizes]
+    condensed = module.condense(pieces)
+    known = gzip.decompress(b"".join(module.gzip(pieces)))
+    assert gzip.decompress(b"".join(module.gzip(condensed))) == known
+    large = [piece for piece in pieces if len(piece.data) >= 64 * 1024]
+    assert [piece for piece in condensed if any(piece is each for each in large)] == large
+    assert len(condensed) <= 2 * len(large) + 1
+    assert sum(piece.lines for piece in condensed) == sum(piece.lines for piece in pieces)

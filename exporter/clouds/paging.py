@@ -9,7 +9,15 @@ import asyncio
 import threading
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine, Iterator
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Coroutine,
+    Iterable,
+    Iterator,
+)
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Generic, ParamSpec, TypeAlias, TypeVar
@@ -36,7 +44,7 @@ T = TypeVar("T")
 Fetch = Callable[[int, int | None], Coroutine[Any, Any, bytes]]
 """Get the page of an index, counted from 0, of the asked size, or of the server's own."""
 
-Known = Callable[[], Collection[tuple[str, ...]]]
+Known = Callable[[], Iterable[tuple[str, ...]]]
 """What gives the keys of all that the last whole poll saw."""
 
 
@@ -190,7 +198,7 @@ async def _settled(once: Callable[[], Awaitable[Listing[R]]], known: Known) -> L
 
 def _lacks(listing: Listing[R], known: Known) -> bool:
     """Return whether a walk did not find all that the last whole poll saw."""
-    return any(key not in listing.records for key in known())
+    return not all(map(listing.records.__contains__, known()))
 
 
 def _settles(second: Listing[R], first: Listing[R], known: Known) -> bool:

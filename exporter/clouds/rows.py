@@ -9,6 +9,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from operator import attrgetter
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 import msgspec
@@ -109,9 +110,9 @@ class Reader(Generic[R]):
         self._now.rows |= rows
         return page
 
-    def known(self) -> set[tuple[str, ...]]:
+    def known(self) -> Iterator[tuple[str, ...]]:
         """Return the keys of all that the last whole poll saw."""
-        return {record.key for record in self._last.rows.values()}
+        return map(attrgetter("key"), self._last.rows.values())
 
     def end_poll(self, *, whole: bool) -> None:
         """Forget what a whole poll did not see; after any other, what only that one saw."""
