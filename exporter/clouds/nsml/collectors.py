@@ -127,7 +127,7 @@ class RunNodeCollector:
     async def poll(self, caller: Caller) -> Sighting:
         """Ask for the runs, and for the nodes of each as soon as it is known."""
         self._round += 1
-        calls = NodeCalls(caller, self._nodes_of, self._asked, self._round)
+        calls = NodeCalls(caller, self.size, self._round, {**self._lists}, {**self._asked})
         async with aclosing(calls):
             watched = await self.directory.find(caller, calls.begin)
             runs = list(watched.listing.records)
@@ -135,8 +135,8 @@ class RunNodeCollector:
         found = _Found(partial=not watched.complete, settled=set(watched.gone))
         for run, answer in answers.items():
             found.answer(run, answer)
-        self._asked = {run: self._asked.get(run, 0) for run in runs}
-        self._lists = {run: self._lists[run] for run in runs if run in self._lists}
+        self._asked = {run: calls.asked.get(run, 0) for run in runs}
+        self._lists = {run: calls.lists[run] for run in runs if run in calls.lists}
         self._believe(len(runs), found)
         return Sighting(
             {families.RUN_NODES.name: found.nodes, families.RUN_MEMBERS.name: found.members},
@@ -158,11 +158,6 @@ class RunNodeCollector:
         answered = runs - len(found.failures) - len(found.missing)
         raise_where_nothing_answered(answered, found.failures, missing)
         check_fields(found.nodes.values(), found.nameless)
-
-    async def _nodes_of(self, run: RunKey, caller: Caller) -> Listing[RunNode]:
-        if run not in self._lists:
-            self._lists[run] = RunNodes(api.run_nodes(run[0], run[1], self.size))
-        return await self._lists[run].all(caller, run)
 
 
 def collectors(  # noqa: PLR0913 - what an account is made of

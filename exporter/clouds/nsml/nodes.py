@@ -1,7 +1,7 @@
 """The nodes of runs, which are asked for run by run."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -12,7 +12,7 @@ from exporter.clouds.nsml import api
 from exporter.clouds.nsml.models import RunNode
 from exporter.clouds.nsml.runs import RunKey
 from exporter.clouds.outcomes import BadResponse, Failure
-from exporter.clouds.paging import Listing
+from exporter.clouds.paging import Listing, PageSize
 from exporter.clouds.rows import Record
 
 Answer: TypeAlias = Listing[RunNode] | Failure
@@ -68,13 +68,15 @@ def _refuse_others(listing: Listing[RunNode], run: RunKey) -> None:
 class NodeCalls:
     """The calls of one poll for the nodes of runs, begun as the runs become known.
 
-    `asked` is the number of the last poll that asked for each run's nodes.
+    `number` is that of the poll, and `asked` those of the last polls that asked for each
+    run's nodes. This and `lists` are for the next poll, as far as their runs are wanted then.
     """
 
     caller: Caller
-    ask: Callable[[RunKey, Caller], Coroutine[Any, Any, Listing[RunNode]]]
-    asked: dict[RunKey, int]
+    size: PageSize
     number: int
+    lists: dict[RunKey, RunNodes]
+    asked: dict[RunKey, int]
     _tasks: dict[RunKey, asyncio.Task[Answer]] = field(default_factory=dict)
     _refusal: Failure | None = None
     _gate: asyncio.Semaphore = field(init=False)
@@ -111,11 +113,16 @@ class NodeCalls:
                 if self._refusal is not None:
                     return self._refusal
                 self.asked[run] = self.number
-                return await self.ask(run, self.caller)
+                return await self._list(run).all(self.caller, run)
         except Failure as failure:
             if failure.for_all:
                 self._refusal = failure
             return failure
+
+    def _list(self, run: RunKey) -> RunNodes:
+        if run not in self.lists:
+            self.lists[run] = RunNodes(api.run_nodes(run[0], run[1], self.size))
+        return self.lists[run]
 
 
 async def _end(tasks: Iterable[asyncio.Task[Any]]) -> None:

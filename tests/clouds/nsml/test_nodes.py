@@ -7,6 +7,7 @@ import aiohttp
 import pytest
 
 from exporter.clouds.nsml.runs import RunEndings
+from exporter.clouds.outcomes import Forbidden
 from tests.clouds.api import Asking, Cloud, keys
 from tests.clouds.calls import SteppedClock
 from tests.clouds.loopback import Head, Loopback, Reply, loopback
@@ -57,6 +58,21 @@ async def test_a_run_that_is_not_on_the_list_after_all_is_not_shown(
     sighting = await asking.poll(made(asking.clock)["run_nodes"])
     assert keys(sighting, "run_nodes") == [("p", "1", "n1"), ("p", "3", "n3")]
     assert sighting.complete
+
+
+async def test_runs_of_a_list_that_breaks_off_are_not_remembered(
+    cloud: tuple[Cloud, Loopback], asking: Asking
+) -> None:
+    """However many there are: what was asked for their sake was in vain."""
+    cloud[0].pages |= {nodes_path(f"{name}"): nodes("a") for name in range(20)}
+    collector = made(asking.clock)["run_nodes"]
+    for name in range(20):
+        page = {"runList": [run(f"{name}")], "totalCount": 1}
+        cloud[0].pages[RUNS] = lambda query, page=page: page if query["page"] == "1" else 403
+        with pytest.raises(Forbidden):
+            await asking.poll(collector)
+    assert not collector._lists
+    assert not collector._asked
 
 
 @pytest.mark.parametrize("answered", [nodes(), 403], ids=["empty", "refused"])
