@@ -20,7 +20,8 @@ except ImportError:  # it is not there for every machine
 
 _POLYNOMIAL = 0xEDB88320
 _LEVEL = 1
-_SMALL_BYTES = 64 * 1024
+_SMALL_BYTES = 1024 * 1024
+"""What is smaller is copied sooner than sent on its own."""
 # Magic, deflate, no flags, no time, fastest compression, unknown system.
 _HEADER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x04\xff"
 _LAST_BLOCK = b"\x03\x00"
@@ -65,10 +66,10 @@ def join(pieces: Iterable[Packed]) -> Packed:
     return Packed(b"".join(parts), crc, size, lines, _shift(size))
 
 
-def condense(pieces: Iterable[Packed]) -> list[Packed]:
+def condense(pieces: Iterable[Packed], small: int = _SMALL_BYTES) -> list[Packed]:
     """Return the pieces as fewer ones: small neighbours are joined, no large one is copied."""
-    groups = groupby(pieces, lambda piece: len(piece.data) < _SMALL_BYTES)
-    return [each for small, group in groups for each in ([join(group)] if small else group)]
+    groups = groupby(pieces, lambda piece: len(piece.data) < small)
+    return [each for joined, group in groups for each in ([join(group)] if joined else group)]
 
 
 def gzip(pieces: Iterable[Packed]) -> list[bytes]:
