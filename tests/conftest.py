@@ -1,13 +1,21 @@
-"""What all tests share: aioresponses made to work, tools that may be missing."""
+"""What tests share: log, clock, clouds, application; aioresponses at work; missing tools."""
 
+import io
 import os
 import shutil
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import aiohttp
 import aioresponses.core
 import pytest
+import structlog
 from hypothesis import HealthCheck, settings
+
+from exporter import logs
+from exporter.app import Application
+from exporter.simulator.server import Simulator
+from tests.clocks import FakeClock, run_threads_inline
 
 settings.register_profile(
     "default", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
@@ -24,6 +32,42 @@ class _Response(aiohttp.ClientResponse):
 
 
 vars(aioresponses.core)["ClientResponse"] = _Response
+
+
+@pytest.fixture
+def redactor() -> logs.Redactor:
+    """Give what keeps secrets out of the log."""
+    return logs.Redactor()
+
+
+@pytest.fixture
+def log(redactor: logs.Redactor) -> Iterator[io.StringIO]:
+    """Give the log, as the daemon writes it."""
+    stream = io.StringIO()
+    logs.configure("info", "logfmt", redactor, stream)
+    yield stream
+    structlog.reset_defaults()
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    """Give the time of the exporter and of the clouds."""
+    return FakeClock()
+
+
+@pytest.fixture
+async def simulator(clock: FakeClock) -> AsyncIterator[Simulator]:
+    """Give simulated clouds in which nothing happens by chance."""
+    async with Simulator(16, seed=7, speed=0, alive=False, clock=clock.wall) as simulator:
+        yield simulator
+
+
+@pytest.fixture
+async def app(simulator: Simulator, clock: FakeClock) -> AsyncIterator[Application]:
+    """Give an application that runs until the end of the test, without a configuration yet."""
+    run_threads_inline()
+    async with Application(environ=simulator.credentials, clock=clock) as application:
+        yield application
 
 
 @pytest.fixture

@@ -2,16 +2,13 @@
 
 import asyncio
 import contextlib
-import io
 import os
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import structlog
 
-from exporter import logs
 from exporter.app import Application
 from exporter.clouds.proxies import environment_proxy
 from exporter.config import Config, HttpClient
@@ -19,33 +16,13 @@ from exporter.negotiation import TEXT
 from exporter.poller import Poller
 from exporter.simulator.faults import Hang, RateLimit, Refuse, Status
 from exporter.simulator.server import Simulator
-from tests.clocks import FakeClock, run_threads_inline, settle
+from tests.clocks import FakeClock, settle
 from tests.simulated import config_text, first_polls, read_config, samples, until, value, values
 
 REGIONS = ("kr-west1", "kr-east1")
 Configure = Callable[..., Config]
 
-
-@pytest.fixture(autouse=True)
-def log() -> Iterator[io.StringIO]:
-    """Give the log, as the daemon writes it."""
-    stream = io.StringIO()
-    logs.configure("info", "logfmt", logs.Redactor(), stream)
-    yield stream
-    structlog.reset_defaults()
-
-
-@pytest.fixture
-def clock() -> FakeClock:
-    """Give the time of the exporter and of the clouds."""
-    return FakeClock()
-
-
-@pytest.fixture
-async def simulator(clock: FakeClock) -> AsyncIterator[Simulator]:
-    """Give simulated clouds in which nothing happens by chance."""
-    async with Simulator(16, seed=7, speed=0, alive=False, clock=clock.wall) as simulator:
-        yield simulator
+pytestmark = pytest.mark.usefixtures("log")
 
 
 @pytest.fixture
@@ -57,14 +34,6 @@ def configure(simulator: Simulator, tmp_path: Path) -> Configure:
         return read_config(tmp_path, text, simulator.credentials)
 
     return make
-
-
-@pytest.fixture
-async def app(simulator: Simulator, clock: FakeClock) -> AsyncIterator[Application]:
-    """Give an application that runs until the end of the test, without a configuration yet."""
-    run_threads_inline()
-    async with Application(environ=simulator.credentials, clock=clock) as application:
-        yield application
 
 
 def of_region(page: bytes, region: str) -> list[str]:

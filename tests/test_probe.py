@@ -5,14 +5,13 @@ import io
 import math
 import re
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-import structlog
 
-from exporter import logs, probe
+from exporter import probe
 from exporter.app import Application
 from exporter.clock import SystemClock
 from exporter.config import Config
@@ -46,13 +45,7 @@ TARGETS = 9
 CALLS = TARGETS + 1  # the nodes of a run take a call that finds one
 
 
-@pytest.fixture(autouse=True)
-def log() -> Iterator[io.StringIO]:
-    """Give the log; leave logging as it was."""
-    stream = io.StringIO()
-    logs.configure("error", "logfmt", logs.Redactor(), stream)
-    yield stream
-    structlog.reset_defaults()
+pytestmark = pytest.mark.usefixtures("log")
 
 
 @pytest.fixture

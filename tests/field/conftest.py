@@ -1,14 +1,13 @@
 """What the tests of the field share: clouds, an exporter and its readers on one clock."""
 
 import io
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 import pytest
-import structlog
 
 from exporter import logs
 from exporter.app import Application
@@ -24,25 +23,9 @@ TWO_REGIONS = (*ONE_REGION, Place("e", "kr-east1"))
 Open = Callable[..., AbstractAsyncContextManager[Field]]
 
 
-@pytest.fixture
-def redactor() -> logs.Redactor:
-    """Give what keeps secrets out of the log."""
-    return logs.Redactor()
-
-
 @pytest.fixture(autouse=True)
-def log(redactor: logs.Redactor) -> Iterator[io.StringIO]:
-    """Give the log, as the daemon writes it."""
-    stream = io.StringIO()
-    logs.configure("info", "logfmt", redactor, stream)
-    yield stream
-    structlog.reset_defaults()
-
-
-@pytest.fixture
-def clock() -> FakeClock:
-    """Give the time of the exporter and of the clouds."""
-    return FakeClock()
+def _logged(log: io.StringIO) -> None:
+    """Keep the log of every test out of the others'."""
 
 
 @pytest.fixture

@@ -1,49 +1,21 @@
-"""What the tests of the web side share: log, clock, simulated clouds, application, server."""
+"""What the tests of the web side share: an application that has polled, and a server."""
 
 import io
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-import structlog
 
-from exporter import logs
 from exporter.app import Application
 from exporter.simulator.server import Simulator
 from exporter.web import connections
-from tests.clocks import FakeClock, run_threads_inline
 from tests.simulated import config_text, first_polls, read_config
 from tests.web.serving import Served, serving
 
 
 @pytest.fixture(autouse=True)
-def log() -> Iterator[io.StringIO]:
-    """Give the log, as the daemon writes it."""
-    stream = io.StringIO()
-    logs.configure("info", "logfmt", logs.Redactor(), stream)
-    yield stream
-    structlog.reset_defaults()
-
-
-@pytest.fixture
-def clock() -> FakeClock:
-    """Give the time of the exporter and of the clouds."""
-    return FakeClock()
-
-
-@pytest.fixture
-async def simulator(clock: FakeClock) -> AsyncIterator[Simulator]:
-    """Give simulated clouds in which nothing happens by chance."""
-    async with Simulator(16, seed=7, speed=0, alive=False, clock=clock.wall) as simulator:
-        yield simulator
-
-
-@pytest.fixture
-async def app(simulator: Simulator, clock: FakeClock) -> AsyncIterator[Application]:
-    """Give an application that runs until the end of the test, without a configuration yet."""
-    run_threads_inline()
-    async with Application(environ=simulator.credentials, clock=clock) as application:
-        yield application
+def _logged(log: io.StringIO) -> None:
+    """Keep the log of every test out of the others'."""
 
 
 @pytest.fixture
