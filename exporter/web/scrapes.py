@@ -48,9 +48,10 @@ class Scrapes:
 
 async def _sent(chunks: Iterable[bytes]) -> AsyncIterator[bytes]:
     """Yield chunk after chunk; a reader that takes them all at once holds nobody else up."""
-    for chunk in chunks:
+    for number, chunk in enumerate(chunks):
+        if number:
+            await asyncio.sleep(0)
         yield chunk
-        await asyncio.sleep(0)
 
 
 def _joined(request: web.Request, header: str) -> str:

@@ -51,7 +51,7 @@ async def test_readers_of_single_bytes_delay_nobody_and_are_closed(
             await field.page()
         await field.next_poll()
         assert await field.own("polls_total") == polls + 1
-        assert field.server.scrapes.now == READERS
+        await until(lambda: field.server.scrapes.now == READERS)  # those answered have ended
 
         def closed() -> bool:
             for reader in readers:
